@@ -19,6 +19,9 @@ func (st *columnGrid) computeAlong(mem unsafe.Pointer, t *spin.Turn, item, from,
 	}
 }
 
+// edgeCols are the columns of a vector that a kernel for edges spares: where less is missing tiles are as fast.
+const edgeCols = 8
+
 // multiplyAlong multiplies an item's part of A by so many tiles of columns from col on, or by those of one that are
 // before to. Their accumulators at acc are tile by tile for each panel of A.
 func (st *columnGrid) multiplyAlong(acc, tail unsafe.Pointer, t *spin.Turn, item, col, to, tiles int) {
@@ -46,15 +49,14 @@ func (st *columnGrid) multiplyAlong(acc, tail unsafe.Pointer, t *spin.Turn, item
 				} else {
 					deep -= deep % unit
 				}
-				src, lds, dst, adds := st.places(st.phaseAt(k0+o, deep), sums, lines{chain, pitch})
-				panel := unsafe.Add(a, k.PanelB(st.Words(o)))
-				k.Strip(st.Words(deep), tiles, from, panel, src.at, lds, dst.at, pitch, lda, 0)
-				if adds {
-					asm.Combine(sums.at, pitch, dst.at, pitch, high, k.NR, 1, 1)
-				}
+				ph := st.phaseAt(k0+o, deep)
+				ph.last = false // the sums are those of the transpose of C
+				st.multiply(&strip{
+					rows: high, cols: min(k.NR, plan.RoundUp(st.M-i*k.NR, edgeCols)), words: st.Words(deep),
+					a: tilesOfA{from, lda}, b: unsafe.Add(a, k.PanelB(st.Words(o))), sums: sums, chain: chain,
+				}, ph, t)
 			}
 			a = unsafe.Add(a, k.PanelB(st.Words(n)))
-			t.Did(plan.FlopsOf(k.NR, high, n))
 		}
 	}
 	for i := 0; i < st.PanelsA && last == st.Steps; i++ {

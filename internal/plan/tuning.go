@@ -164,6 +164,7 @@ var tunings = []struct {
 		t.fewLeast[AlongK] = 64 << 10
 		t.streamed = [forms]int{4, 4, 8}
 		t.fresh[InRows] = 128
+		t.alongSpare = 8        // a vector, which kernels for edges spare
 		t.along = [crowds]int{} // a small B has short rows, which from memory are packed faster than read so
 	}},
 	{"zen3", "", func(t *Tuning) {
