@@ -5,8 +5,9 @@ package asm
 import "unsafe"
 
 // An edgeTile multiplies r rows by so many vectors of columns as its name says, of the last of which it reads and
-// writes the first columns of C, last of them. The fifth row of A lies so many bytes from the first. Short is for few columns in the last vector: it has half the width
-// with AVX-512, and with AVX2 is masked, which only then it is. See [EdgeFunc].
+// writes the first columns of C, last of them. The fifth row of A lies so many bytes from the first. Short is for few
+// columns in the last vector: it has half the width with AVX-512, and with AVX2 is masked, which only then it is. See
+// [EdgeFunc].
 type edgeTile func(
 	r, k int, a unsafe.Pointer, lda, fifth, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int,
 )

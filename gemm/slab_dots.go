@@ -25,8 +25,8 @@ func (v *view) vectors(n int, kContiguous bool) asm.Vectors {
 	return asm.Vectors{At: v.ptr, N: n, Apart: size, Step: pitch, Block: block * pitch}
 }
 
-// alone copies n elements of every vector of v to mem, where they lie side by side and what comes after them may be read,
-// and returns what is left of mem.
+// alone copies n elements of every vector of v to mem, where they lie side by side and what comes after them may be
+// read, and returns what is left of mem.
 func alone(v *asm.Vectors, n, size int, mem []byte) []byte {
 	pitch, at := plan.RoundUp(n*size, plan.LineBytes), unsafe.Pointer(unsafe.SliceData(mem))
 	for i := range v.N {

@@ -57,7 +57,8 @@ const edgeUnroll = 2
 //	K1 or, of AVX2 and outside the loop, the first register of B: mask of the last vector
 func (k edgeKernel) mul(s *source) {
 	s.function(k.called("edge"),
-		"r, k int, a unsafe.Pointer, lda, fifth, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int",
+		"r, k int, a unsafe.Pointer, lda, fifth, step int, b, src unsafe.Pointer, lds int, "+
+			"dst unsafe.Pointer, ldd, last int",
 		0, fmt.Sprintf("r rows by %d vectors of columns.", k.vecs))
 	k.setMask(s)
 	s.load("r", "AX", "k", "CX", "a", "SI", "lda", "R12", "step", "R14",

@@ -38,8 +38,8 @@ func (q *Problem) shareK(most int) (ranges, span int, part float64) {
 	return CeilDiv(blocks, span), span, min(1, float64(span*q.ChainK())/float64(q.K))
 }
 
-// spills reports whether a cache of so many bytes has too few sets for what a worker reads of a B where it lies, so many
-// columns of so many elements of K: rows that lie a power of two apart share them.
+// spills reports whether a cache of so many bytes has too few sets for what a worker reads of a B where it lies, so
+// many columns of so many elements of K: rows that lie a power of two apart share them.
 func (q *Problem) spills(columns, depth, cache int) bool {
 	apart := min(pageBytes, q.PitchB&-q.PitchB)
 	return q.FormB == InRows && q.Blocks() > 1 && columns*q.ElemB.Size() < apart && depth > cache/apart

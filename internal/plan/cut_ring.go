@@ -15,7 +15,7 @@ import (
 // flops in bytes, so tiles are as large as leaves a ring of them, with the
 // accumulators, in a few megabytes of L3.
 const (
-	leastTall   = 256       // rows of a tile whose B is packed for all of them, at least, if A exceeds an L2 cache anyway
+	leastTall   = 256       // rows of a tile whose B is packed for all of them, at least, though A exceeds an L2 cache
 	mostTall    = 1024      // at most
 	tallCols    = 2048      // columns of such a tile, at most
 	ctaRows     = 512       // rows of a CTA, at most
