@@ -38,15 +38,6 @@ func (w *behind) panel(i int) panelOfB {
 	return panelOfB{k0, n, col, min(nr, w.to-col), unsafe.Add(w.memory, i%2*w.BehindBytes(w.g)/2)}
 }
 
-// reach returns how many panels after the one that is multiplied to bring closer:
-// those that share a chunk come together.
-func (p *product) reach() int {
-	if p.sharesChunks() {
-		return 3
-	}
-	return 2
-}
-
 // sharesChunks reports whether rows of K of two panels fit a chunk.
 func (p *product) sharesChunks() bool {
 	return !p.b.packed && !p.b.trans && 2*p.Kernel.NR*p.b.elem.Size() <= asm.PackChunk
@@ -55,7 +46,10 @@ func (p *product) sharesChunks() bool {
 // next completes the panel to be multiplied next, and says how its products pack the one after it and bring a later
 // one closer.
 func (w *behind) next() (panel unsafe.Pointer, ahead asm.Packing) {
-	k, b, now, next, later := w.Kernel, &w.b, w.panel(w.at), w.panel(w.at+1), w.panel(w.at+w.reach())
+	k, b, now, next, later := w.Kernel, &w.b, w.panel(w.at), w.panel(w.at+1), w.panel(w.at+2)
+	if w.sharesChunks() { // which come together
+		later = w.panel(w.at + 3)
+	}
 	if rest := now.n - w.done; rest > 0 {
 		w.packB(unsafe.Add(now.at, w.done/k.KPack*k.NR*4), now.k0, w.done, rest, now.col, now.col+now.cols)
 	}

@@ -1,47 +1,44 @@
-// Package gemm multiplies matrices of bfloat16, half precision and float32 at
-// the speed of the machine, and those and fp8 with the bits of a Hopper GPU.
+// Package gemm multiplies matrices of bfloat16, half precision and float32 at the speed of the machine, and those and
+// fp8 with the bits of a Hopper GPU.
 //
 //	C = f(alpha·A·B + beta·C + bias)
 //
-// A is M x K, B is K x N and C is M x N. Without options that is C = A·B. [Multiply] is all that most programs
-// need; an [Engine] has its own workers, memory and default options.
+// A is M x K, B is K x N and C is M x N. Without options that is C = A·B. [Multiply] is all that most programs need;
+// an [Engine] has its own workers, memory and default options.
 //
 // # Conventions
 //
-// A [Matrix] is a row-major view of a slice: element (i, j) is Data[i*Stride+j],
-// and Stride may exceed Cols, so a block of a matrix is a matrix. [Matrix.T] is
-// the transposed view, of A, B or C, at the price of a header; a column-major
-// matrix is the transpose of a row-major one. No view copies elements and
-// nothing but the Rows x Cols elements is read or written. [Of] makes a matrix of a
-// slice; one of another library's bfloat16 numbers comes from [bf16.FromBits].
+// A [Matrix] is a row-major view of a slice: element (i, j) is Data[i*Stride+j], and Stride may exceed Cols, so a
+// block of a matrix is a matrix. [Matrix.T] is the transposed view, of A, B or C, at the price of a header; a
+// column-major matrix is the transpose of a row-major one. No view copies elements and nothing but the Rows x Cols
+// elements is read or written. [Of] makes a matrix of a slice; one of another library's bfloat16 numbers comes from
+// [bf16.FromBits].
 //
-// A and B hold [bf16.BF16], [float16.Float16] or float32, both the same; C holds any of the three. They may also
-// hold [fp8.E4M3] or [fp8.E5M2], and with [Engine.Multiply] one of each. In native arithmetic fp8 is widened,
-// exactly, and multiplied as bfloat16 is: the bits are those of operands that were widened before. There one
-// operand may be fp8 and the other, with [Engine.Multiply], any type, in whose arithmetic they are multiplied then;
-// so weights in fp8 take half the memory of bfloat16, and of the time to read them. Products are accumulated in
-// float32: K is cut into blocks of 256 elements, or of 512 of bfloat16, each is summed from zero in the order of K,
-// as the kernel's instruction does, and the sums of blocks are added in their order, to nearest even. Then
-// alpha·acc + beta·C is computed in float32, each operation rounded, and rounded once more, to nearest even, if C
-// has 16 bits. Before that last rounding an element, if there is nothing but alpha and beta, differs from the exact
-// value by at most
+// A and B hold [bf16.BF16], [float16.Float16] or float32, both the same; C holds any of the three. They may also hold
+// [fp8.E4M3] or [fp8.E5M2], and with [Engine.Multiply] one of each. In native arithmetic fp8 is widened, exactly, and
+// multiplied as bfloat16 is: the bits are those of operands that were widened before. There one operand may be fp8
+// and the other, with [Engine.Multiply], any type, in whose arithmetic they are multiplied then; so weights in fp8
+// take half the memory of bfloat16, and of the time to read them. Products are accumulated in float32: K is cut into
+// blocks of 256 elements, or of 512 of bfloat16, each is summed from zero in the order of K, as the kernel's
+// instruction does, and the sums of blocks are added in their order, to nearest even. Then alpha·acc + beta·C is
+// computed in float32, each operation rounded, and rounded once more, to nearest even, if C has 16 bits. Before that
+// last rounding an element, if there is nothing but alpha and beta, differs from the exact value by at most
 //
 //	(block + K/block + 8)·2^-24 · (|alpha|·|A|·|B| + |beta|·|C|)
 //
 // with K in place of block if that is less, as long as no product and no sum overflows, or is so small that float32
-// holds it as a subnormal number or as zero. The kernels avx512bf16 and amx and their models gobf16 and goamx
-// besides take subnormal operands, and results of a step, as zeros; the others keep them.
+// holds it as a subnormal number or as zero. The kernels avx512bf16 and amx and their models gobf16 and goamx besides
+// take subnormal operands, and results of a step, as zeros; the others keep them.
 //
-// With beta = 0 the old C is never read. Otherwise NaN and Inf propagate as in
-// IEEE 754: zeros in A, in B and as alpha are multiplied like any number. Which
-// payload a NaN ends up with is not specified. With K = 0 the sums are zeros, and
-// alpha multiplies them too: C becomes beta·C, or NaN everywhere if alpha is NaN or
-// infinite (BLAS leaves alpha out then).
+// With beta = 0 the old C is never read. Otherwise NaN and Inf propagate as in IEEE 754: zeros in A, in B and as
+// alpha are multiplied like any number. Which payload a NaN ends up with is not specified. With K = 0 the sums are
+// zeros, and alpha multiplies them too: C becomes beta·C, or NaN everywhere if alpha is NaN or infinite (BLAS leaves
+// alpha out then).
 //
 // # Epilogues
 //
-// What else becomes of the sums of an element of row i and column j, before it is rounded
-// to C's type, is computed in this order, in float32, to nearest even after every step:
+// What else becomes of the sums of an element of row i and column j, before it is rounded to C's type, is computed in
+// this order, in float32, to nearest even after every step:
 //
 //	acc·sb[j]·sa[i], or acc·(sa·sb) if both are a single value   WithScales
 //	· alpha + beta·C                                             WithAlpha, WithBeta
@@ -49,70 +46,60 @@
 //	+ rowBias[i]                                                 WithRowBias
 //	f                                                            WithActivation
 //
-// An option that is not given is no step. [Hopper]'s arithmetic does as cuBLASLt on that
-// GPU, recorded of each step alone and of a bias with ReLU and GELU: a beta of 1 adds C to
-// alpha·acc rounded to C's type, any other but 0 is alpha·acc + beta·C with one rounding
-// after that of beta·C; and [GELUTanh] takes the instruction tanh.approx.f32, so that it is
-// 0 below -4.9, and a NaN of -Inf. Hidden layers so take little longer than their products:
+// An option that is not given is no step. [Hopper]'s arithmetic does as cuBLASLt on that GPU, recorded of each step
+// alone and of a bias with ReLU and GELU: a beta of 1 adds C to alpha·acc rounded to C's type, any other but 0 is
+// alpha·acc + beta·C with one rounding after that of beta·C; and [GELUTanh] takes the instruction tanh.approx.f32, so
+// that it is 0 below -4.9, and a NaN of -Inf. Hidden layers so take little longer than their products:
 //
 //	err := gemm.Multiply(y, x, weights, gemm.WithBias(bias), gemm.WithActivation(gemm.GELU))
 //
 // # Same bits
 //
-// For one kernel, K being summed in blocks, an element of C depends on its row of A, its column of B, its
-// old value and what the epilogue has for it, and on nothing else: not on the number of workers,
-// the depth of the ring, the tile, the layout of the operands or the size of the
-// matrices around it. Kernels differ in how they round. The kernel is chosen by machine
-// and type; [WithKernel], or the environment variable LEAFHOPPER_KERNEL, pins it. Features
-// of the processor that the environment turns off in the way of Go, as with
-// GODEBUG=cpu.avx512f=off, are not used, nor are the kernels that need them.
+// For one kernel, K being summed in blocks, an element of C depends on its row of A, its column of B, its old value
+// and what the epilogue has for it, and on nothing else: not on the number of workers, the depth of the ring, the
+// tile, the layout of the operands or the size of the matrices around it. Kernels differ in how they round. The
+// kernel is chosen by machine and type; [WithKernel], or the environment variable LEAFHOPPER_KERNEL, pins it.
+// Features of the processor that the environment turns off in the way of Go, as with GODEBUG=cpu.avx512f=off, are not
+// used, nor are the kernels that need them.
 //
 // # Hopper's arithmetic
 //
-// With [WithArithmetic]([Hopper]) all kernels have the same bits: those that the
-// tensor cores of an H100 or H200 leave after a chain of wgmma instructions along K,
-// and, as recorded, those of cuBLAS. A step sums 16 products and the accumulator at
-// once, cut off below 2^-25 of the largest and truncated; with float32 operands, in
-// tf32, 8 products; with fp8 32 products, cut off below 2^-13. The bound above does
-// not hold.
+// With [WithArithmetic]([Hopper]) all kernels have the same bits: those that the tensor cores of an H100 or H200
+// leave after a chain of wgmma instructions along K, and, as recorded, those of cuBLAS. A step sums 16 products and
+// the accumulator at once, cut off below 2^-25 of the largest and truncated; with float32 operands, in tf32, 8
+// products; with fp8 32 products, cut off below 2^-13. The bound above does not hold.
 //
-// float32 operands are rounded to tf32 first, to nearest even, as cuBLAS does and as
-// TMA does with maps of that type. The instruction by itself, in package wgmma,
-// ignores the low 13 bits instead; who wants that clears them.
+// float32 operands are rounded to tf32 first, to nearest even, as cuBLAS does and as TMA does with maps of that type.
+// The instruction by itself, in package wgmma, ignores the low 13 bits instead; who wants that clears them.
 //
-// Where cuBLAS splits K among the blocks of a GPU, [WithSplitK] does the same: it
-// sums parts of K each for themselves and then adds up the results, in order. So does
-// [WithPromotion], every so many elements: with 128 fp8 has the bits of cuBLAS
-// without fast accumulation, and without it those with.
+// Where cuBLAS splits K among the blocks of a GPU, [WithSplitK] does the same: it sums parts of K each for themselves
+// and then adds up the results, in order. So does [WithPromotion], every so many elements: with 128 fp8 has the bits
+// of cuBLAS without fast accumulation, and without it those with.
 //
 // # Packed operands
 //
-// A product needs B in panels, the order in which the kernel reads it, and makes
-// them anew in every call. [Pack] makes them once:
+// A product needs B in panels, the order in which the kernel reads it, and makes them anew in every call. [Pack]
+// makes them once:
 //
 //	weights, err := gemm.Pack(b)
 //	...
 //	err = gemm.Multiply(c, a, weights) // the bits of gemm.Multiply(c, a, b)
 //
-// A [Packed] belongs to one kernel and arithmetic, is shared freely between
-// goroutines, and marshals to bytes that only a build with the same kernel and
-// layout takes back.
+// A [Packed] belongs to one kernel and arithmetic, is shared freely between goroutines, and marshals to bytes that
+// only a build with the same kernel and layout takes back.
 //
 // # Errors
 //
-// What is wrong with the operands or options is reported before anything is
-// written, with the operand's name and the sizes that do not fit. That C shares
-// elements with A or B is an error. Views that interleave, like the left and the
-// right half of a matrix, are told apart if they have the same row pitch in
-// bytes; with different ones, C may not lie within the range of memory that an
-// input spans. A and B may overlap. Once work has started only the context can
-// end it; C is then a mixture of old and new elements and of incomplete sums.
+// What is wrong with the operands or options is reported before anything is written, with the operand's name and the
+// sizes that do not fit. That C shares elements with A or B is an error. Views that interleave, like the left and the
+// right half of a matrix, are told apart if they have the same row pitch in bytes; with different ones, C may not lie
+// within the range of memory that an input spans. A and B may overlap. Once work has started only the context can end
+// it; C is then a mixture of old and new elements and of incomplete sums.
 //
 // # How a product is cut
 //
-// Small products run on the caller's goroutine. For the others C is cut into
-// cluster tiles, which follow each other, and each is built like a thread block
-// cluster on a Hopper GPU:
+// Small products run on the caller's goroutine. For the others C is cut into cluster tiles, which follow each other,
+// and each is built like a thread block cluster on a Hopper GPU:
 //
 //	C                     cluster tile                slab              strip
 //	+------+------+---    +----------+---------+      +--+--+--+--+     +--+
@@ -126,9 +113,8 @@
 //	+------+------+-      +----------+---------+       NR              +--+
 //	|      |      |                                                     NR
 //
-// The CTAs of a cluster have their own rows of A and share the columns of B. A
-// worker computes a slab at a time, strip by strip, with one call of the
-// microkernel for each. Along K a tile is cut into stages, and those pass
+// The CTAs of a cluster have their own rows of A and share the columns of B. A worker computes a slab at a time,
+// strip by strip, with one call of the microkernel for each. Along K a tile is cut into stages, and those pass
 // through a ring of slots:
 //
 //	A, B in memory --copy jobs--> slot 0: panels of A for each CTA, panels of B
@@ -142,14 +128,12 @@
 //	                                    v after the last stage
 //	                              epilogue: scales, alpha, beta, bias, activation, rounding, clipped to C
 //
-// Copying is packing: a slot holds its part of A and B in the order in which the
-// kernel reads it, padded with zeros to whole register tiles. Every worker does
-// what is due: it fills slots or computes slabs. So the caller alone gets the
-// product done, and helpers join when they can.
+// Copying is packing: a slot holds its part of A and B in the order in which the kernel reads it, padded with zeros
+// to whole register tiles. Every worker does what is due: it fills slots or computes slabs. So the caller alone gets
+// the product done, and helpers join when they can.
 //
-// A caller who names neither a depth nor a tile gets the shortest way that a
-// product allows, with the same bits: a [Plan], which [Stats] carries and [Explain] explains.
-// It says who shares the product:
+// A caller who names neither a depth nor a tile gets the shortest way that a product allows, with the same bits: a
+// [Plan], which [Stats] carries and [Explain] explains. It says who shares the product:
 //
 //	caller    it computes alone what takes less time than to hand it over
 //	columns   A has few rows, so that reading B is the work: each worker takes other
@@ -159,57 +143,38 @@
 //	ring      A is packed once for all, and B, unless few workers pack it themselves as
 //	          they multiply, or many with AMX by a wide C
 //
-// where A comes from, and B, where sums wait for more of K, and how C, B or K is cut. It
-// follows from the sizes, types and layouts, the workers, and what was measured of the
-// kernel on the machine. Float32 that is small, thin or does not divide into panels is
-// not packed at all.
+// where A comes from, and B, where sums wait for more of K, and how C, B or K is cut. It follows from the sizes,
+// types and layouts, the workers, and what was measured of the kernel on the machine. Float32 that is small, thin or
+// does not divide into panels is not packed at all.
 //
 // # Memory
 //
-// A ring takes depth slots and the accumulators of one cluster tile. With
-// ctas x m x n elements in a cluster tile and words of 4 bytes, k words deep,
-// each of which holds one float32 or, in the kernels for pairs, two bf16,
+// A ring takes depth slots and the accumulators of one cluster tile. With ctas x m x n elements in a cluster tile and
+// words of 4 bytes, k words deep, each of which holds one float32 or, in the kernels for pairs, two bf16,
 //
 //	depth · (ctas·m + n) · k · 4  +  ctas · m · n · 4    bytes
 //
 // each dimension rounded up to the register tile, and the accumulators twice if K has several blocks, or parts, of
-// several stages. The engine's own choice stays below 32 MiB, or 48 MiB for more workers if they are, and 4 MiB
-// above that in Hopper arithmetic, whose panels hold exponents too; [WithTile] (if it names m, ctas is 1) and
-// [WithDepth] change it, and [Stats] reports the dimensions. An engine has at most as many rings in use at once,
-// and keeps as many, those of up to 64 MiB, as GOMAXPROCS was when it was made, or WithWorkers of [New] if that is
-// more; further calls wait for their turn. [Engine.Close] gives the memory back; the shared engine keeps its own. A
-// small product borrows a buffer of less than 1 MiB from a pool that the garbage collector empties, and so does
-// each worker of one with few rows; with AMX of little more than 1 MiB. Workers that share out K have the sums of
-// its blocks from the engine, at most 2 MiB, or of dot products a 128th of A and B.
+// several stages. The engine's own choice stays below 32 MiB, or 48 MiB for more workers if they are, and 4 MiB above
+// that in Hopper arithmetic, whose panels hold exponents too; [WithTile] (if it names m, ctas is 1) and [WithDepth]
+// change it, and [Stats] reports the dimensions. An engine has at most as many rings in use at once, and keeps as
+// many, those of up to 64 MiB, as GOMAXPROCS was when it was made, or WithWorkers of [New] if that is more; further
+// calls wait for their turn. [Engine.Close] gives the memory back; the shared engine keeps its own. A small product
+// borrows a buffer of less than 1 MiB from a pool that the garbage collector empties, and so does each worker of one
+// with few rows; with AMX of little more than 1 MiB. Workers that share out K have the sums of its blocks from the
+// engine, at most 2 MiB, or of dot products a 128th of A and B.
 //
-// In steady state, that is with rings of the size already there, Multiply
-// allocates nothing, whatever its options.
+// In steady state, that is with rings of the size already there, Multiply allocates nothing, whatever its options.
 //
 // # Concurrency
 //
-// All functions may be called by several goroutines at once, with the same
-// inputs too, provided that nobody writes an input or touches a C during the
-// call. A call computes on its own goroutine and on helpers that it shares with
-// the other calls of its engine. Helpers wait for the next call for a fraction of
-// a millisecond, spinning, and then end: an idle engine has no goroutines. A call
-// returns when every helper has left its operands, also when it was cancelled.
+// All functions may be called by several goroutines at once, with the same inputs too, provided that nobody writes an
+// input or touches a C during the call. A call computes on its own goroutine and on helpers that it shares with the
+// other calls of its engine. Helpers wait for the next call for a fraction of a millisecond, spinning, and then end:
+// an idle engine has no goroutines. A call returns when every helper has left its operands, also when it was
+// cancelled.
 package gemm
 
-// The files, of which each uses only those that come after it:
-//
-//	multiply, explain                   a call, and what it would do
-//	packed_binary, packed               a B that is packed for many calls
-//	engine                              calls that share workers and memory, and plans that are kept
-//	prepare                             operands and options become a product
-//	run                                 a product that workers share:
-//	ring                                  on a ring
-//	columns_compute, columns_along,       by columns of B
-//	columns_swept, columns
-//	slabs                                 by slabs of C
-//	caller                              what one goroutine computes:
-//	slab_dots, slab_unpacked, stream      dot products, from operands where they lie, few rows,
-//	slab                                  or from panels
-//	strip, scratch, behind              a panel of B at a time, and what is packed meanwhile
-//	option, stats, matrix               what callers say and see
-//	epilogue, sums                      what becomes of sums, and where they wait
-//	product, finish, packing, view      operands without their types
+// The files, each before those that it uses: multiply, explain, a call; packed_binary, packed; engine; prepare; run, what
+// workers share, and ring, columns, slabs, how; caller, what one goroutine computes, and slab_dots, slab_unpacked,
+// stream, slab, how; strip, scratch, behind; option, stats, matrix; epilogue, sums; product, finish, packing, view.

@@ -14,9 +14,8 @@ import (
 	"example.com/leafhopper/tile"
 )
 
-// Engine multiplies matrices with its own workers, memory and default options.
-// The package function [Multiply] uses one that the whole program shares. An
-// Engine may be used by several goroutines at once: each call's own goroutine
+// Engine multiplies matrices with its own workers, memory and default options. The package function [Multiply] uses
+// one that the whole program shares. An Engine may be used by several goroutines at once: each call's own goroutine
 // computes, and the engine's helpers are shared among the calls under way.
 type Engine struct {
 	defaults settings
@@ -32,11 +31,10 @@ type Engine struct {
 	calls sync.WaitGroup
 }
 
-// New returns an engine whose calls have the given options unless they name
-// others. WithWorkers bounds the goroutines of each call. WithContext, WithStats
-// and WithTrace belong to a call and are refused here. It is an error, too, if an option
-// is out of its range, or if the kernel that WithKernel or otherwise LEAFHOPPER_KERNEL
-// names is unknown or cannot run here.
+// New returns an engine whose calls have the given options unless they name others. WithWorkers bounds the goroutines
+// of each call. WithContext, WithStats and WithTrace belong to a call and are refused here. It is an error, too, if
+// an option is out of its range, or if the kernel that WithKernel or otherwise LEAFHOPPER_KERNEL names is unknown or
+// cannot run here.
 func New(opts ...Option) (*Engine, error) {
 	s := settings{alpha: 1}
 	if err := s.apply(opts); err != nil {
@@ -62,8 +60,7 @@ func newEngine(s settings) *Engine {
 	}
 }
 
-// The engine of the package functions. A sync.OnceValue takes longer, which a small
-// product notices.
+// The engine of the package functions. A sync.OnceValue takes longer, which a small product notices.
 var (
 	sharedOnce   sync.Once
 	sharedEngine *Engine
@@ -74,10 +71,9 @@ func shared() *Engine {
 	return sharedEngine
 }
 
-// Close waits for the calls under way and the helpers to end and returns the
-// engine's memory to the system. Later calls fail, and so do those that still wait
-// for their turn. Small products, which run on their caller's goroutine with no
-// memory of the engine, are not waited for.
+// Close waits for the calls under way and the helpers to end and returns the engine's memory to the system. Later
+// calls fail, and so do those that still wait for their turn. Small products, which run on their caller's goroutine
+// with no memory of the engine, are not waited for.
 func (e *Engine) Close() error {
 	if e == nil || e.crew == nil {
 		return errZero

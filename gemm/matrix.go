@@ -21,10 +21,9 @@ type Output interface {
 	bf16.BF16 | float16.Float16 | float32
 }
 
-// Matrix is a row-major view of Rows x Cols elements: element (i, j) is
-// Data[i*Stride+j]. Stride counts elements and is at least Cols; a literal must
-// name it, [Of] and [NewMatrix] set it. The view shares Data with its owner;
-// copying a Matrix copies no elements.
+// Matrix is a row-major view of Rows x Cols elements: element (i, j) is Data[i*Stride+j]. Stride counts elements and
+// is at least Cols; a literal must name it, [Of] and [NewMatrix] set it. The view shares Data with its owner; copying
+// a Matrix copies no elements.
 type Matrix[T Element] struct {
 	Rows, Cols, Stride int
 	Data               []T
@@ -38,8 +37,7 @@ type Matrix[T Element] struct {
 	_ [15]byte
 }
 
-// NewMatrix returns a zeroed rows x cols matrix with Stride = cols. Like make, it
-// panics if there is no such slice.
+// NewMatrix returns a zeroed rows x cols matrix with Stride = cols. Like make, it panics if there is no such slice.
 func NewMatrix[T Element](rows, cols int) Matrix[T] {
 	if !fits(rows, cols, math.MaxInt) {
 		panic(fmt.Sprintf("gemm: NewMatrix: there is no slice of %d x %d elements", rows, cols))
@@ -47,9 +45,8 @@ func NewMatrix[T Element](rows, cols int) Matrix[T] {
 	return Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: make([]T, rows*cols)}
 }
 
-// Of returns the rows x cols matrix whose rows lie one after the other in data, with
-// Stride = cols. It shares data, of which it leaves out what follows the last row. Of
-// panics if rows or cols is negative or data is too short.
+// Of returns the rows x cols matrix whose rows lie one after the other in data, with Stride = cols. It shares data,
+// of which it leaves out what follows the last row. Of panics if rows or cols is negative or data is too short.
 func Of[T Element](rows, cols int, data []T) Matrix[T] {
 	if !fits(rows, cols, len(data)) {
 		panic(fmt.Sprintf("gemm: Of: there are no %d x %d elements in a slice of %d", rows, cols, len(data)))
@@ -60,9 +57,8 @@ func Of[T Element](rows, cols int, data []T) Matrix[T] {
 // fits reports whether there are rows x cols elements among n.
 func fits(rows, cols, n int) bool { return min(rows, cols) >= 0 && (cols == 0 || rows <= n/cols) }
 
-// T returns the transposed view: element (i, j) of m.T() is element (j, i) of
-// m. A column-major matrix with leading dimension ld is therefore
-// Matrix[T]{Rows: cols, Cols: rows, Stride: ld, Data: data}.T().
+// T returns the transposed view: element (i, j) of m.T() is element (j, i) of m. A column-major matrix with leading
+// dimension ld is therefore Matrix[T]{Rows: cols, Cols: rows, Stride: ld, Data: data}.T().
 func (m Matrix[T]) T() Matrix[T] {
 	m.Rows, m.Cols = m.Cols, m.Rows
 	m.trans = !m.trans
@@ -112,8 +108,7 @@ func (m *Matrix[T]) viewTo(v *view) {
 	v.trans, v.elem = m.trans, elementType[T]()
 }
 
-// elementType returns the type of T's elements. Their size tells most types apart, and costs
-// a small product nothing.
+// elementType returns the type of T's elements. Their size tells most types apart, and costs a small product nothing.
 func elementType[T Element]() asm.Type {
 	var z T
 	size := unsafe.Sizeof(z)

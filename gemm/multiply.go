@@ -15,13 +15,11 @@ import (
 	"github.com/x448/float16"
 )
 
-// Multiply computes C = alpha·A·B + beta·C for an M x K matrix A, a K x N
-// matrix B and an M x N matrix C, each possibly a transposed view. alpha is 1
-// and beta is 0 unless [WithAlpha] and [WithBeta] say otherwise; with beta 0 the
-// old C is never read. [WithScales], [WithBias], [WithRowBias] and [WithActivation] say
-// what else becomes of the sums, in the order of the package's Epilogues. Products are
-// accumulated in float32; a 16-bit C is rounded once, to nearest even, at the end. NaN
-// and Inf propagate as IEEE 754 says: no zero is skipped, not even alpha = 0, nor the
+// Multiply computes C = alpha·A·B + beta·C for an M x K matrix A, a K x N matrix B and an M x N matrix C, each
+// possibly a transposed view. alpha is 1 and beta is 0 unless [WithAlpha] and [WithBeta] say otherwise; with beta 0
+// the old C is never read. [WithScales], [WithBias], [WithRowBias] and [WithActivation] say what else becomes of the
+// sums, in the order of the package's Epilogues. Products are accumulated in float32; a 16-bit C is rounded once, to
+// nearest even, at the end. NaN and Inf propagate as IEEE 754 says: no zero is skipped, not even alpha = 0, nor the
 // sums of K = 0, which are 0.
 //
 // The bits of the result depend on the operands, what the options make of their sums, the kernel and, in Hopper's
@@ -65,9 +63,8 @@ func Multiply[O Output, I Element](c Matrix[O], a Matrix[I], b Operand[I], opts 
 	return shared().multiply(&in, opts)
 }
 
-// Multiply computes C = alpha·op(A)·op(B) + beta·C on the engine e; see the
-// package function [Multiply]. The inputs must have the same element type, but for
-// 8-bit ones, which may be mixed.
+// Multiply computes C = alpha·op(A)·op(B) + beta·C on the engine e; see the package function [Multiply]. The inputs
+// must have the same element type, but for 8-bit ones, which may be mixed.
 func (e *Engine) Multiply(c, a, b AnyMatrix, opts ...Option) error {
 	if e == nil || e.crew == nil {
 		return errZero
@@ -91,9 +88,8 @@ var (
 	errNilB = errors.New("gemm: B is nil")
 )
 
-// set makes v, which is zero, the view of m, and reports whether m is not nil. A
-// method would not let the compiler see that v does not escape, and what it returned
-// would have to be copied.
+// set makes v, which is zero, the view of m, and reports whether m is not nil. A method would not let the compiler
+// see that v does not escape, and what it returned would have to be copied.
 func (v *view) set(m AnyMatrix) bool {
 	switch m := m.(type) {
 	case Matrix[bf16.BF16]:

@@ -13,9 +13,8 @@ import (
 	"example.com/leafhopper/pipeline"
 )
 
-// An Option changes one Multiply, or every Multiply of an [Engine] it was
-// given to. Options are plain values: building and passing them allocates
-// nothing.
+// An Option changes one Multiply, or every Multiply of an [Engine] it was given to. Options are plain values:
+// building and passing them allocates nothing.
 type Option struct {
 	kind optionKind
 	f    float32
@@ -53,19 +52,15 @@ var ofCall = [numOptions]string{optContext: "WithContext", optStats: "WithStats"
 // a product with K = 0 as well, which are zeros: NaN and infinite factors make NaN of them.
 func WithAlpha(alpha float32) Option { return Option{kind: optAlpha, f: alpha} }
 
-// WithBeta sets the factor of C's old value. The default is 0, which never
-// reads C: NaNs in it do not survive.
+// WithBeta sets the factor of C's old value. The default is 0, which never reads C: NaNs in it do not survive.
 func WithBeta(beta float32) Option { return Option{kind: optBeta, f: beta} }
 
-// WithContext cancels the product when ctx is done. Multiply then returns
-// ctx's error, or [context.Canceled] if ctx has none although its Done channel is
-// closed, after every worker has left the operands; C holds a mixture of old
-// values, new ones and incomplete sums. The context is looked at between the parts that a worker
-// computes or copies, before a small product and not during it. With an assembly
-// kernel and the engine's own tile a part takes a few milliseconds at most, or
-// tens where A has few rows and K is in the tens of thousands or more. What a method
-// of ctx panics with is raised in Multiply, as a [*pipeline.RolePanic] if a worker
-// called it.
+// WithContext cancels the product when ctx is done. Multiply then returns ctx's error, or [context.Canceled] if ctx
+// has none although its Done channel is closed, after every worker has left the operands; C holds a mixture of old
+// values, new ones and incomplete sums. The context is looked at between the parts that a worker computes or copies,
+// before a small product and not during it. With an assembly kernel and the engine's own tile a part takes a few
+// milliseconds at most, or tens where A has few rows and K is in the tens of thousands or more. What a method of ctx
+// panics with is raised in Multiply, as a [*pipeline.RolePanic] if a worker called it.
 func WithContext(ctx context.Context) Option { return Option{kind: optContext, ctx: ctx} }
 
 // WithKernel pins the microkernel by name, one of those that the command
@@ -87,17 +82,15 @@ const (
 	Hopper = asm.Hopper
 )
 
-// WithArithmetic sets the arithmetic of the product. The default is [Native];
-// [Hopper] takes every type of element, fp8 too, and about seven times as long as
-// AVX512-BF16 does, three to five times as long as the AVX-512 and AVX2 kernels, or
-// twenty to forty times as long as AMX.
+// WithArithmetic sets the arithmetic of the product. The default is [Native]; [Hopper] takes every type of element,
+// fp8 too, and about seven times as long as AVX512-BF16 does, three to five times as long as the AVX-512 and AVX2
+// kernels, or twenty to forty times as long as AMX.
 func WithArithmetic(a Arithmetic) Option { return Option{kind: optArithmetic, n: [3]int{int(a)}} }
 
-// WithSplitK has Hopper's arithmetic cut K into parts of K/n elements, rounded up to a
-// multiple of 64, and add up the parts' results in float32, in order: n parts, or fewer where
-// K is short, of which the last may be shorter than the others. It is how cuBLAS fills a GPU
-// when C is small, and changes the bits; the default, 1, is one chain over all of K. In native
-// arithmetic, which sums K in blocks, it has no effect.
+// WithSplitK has Hopper's arithmetic cut K into parts of K/n elements, rounded up to a multiple of 64, and add up the
+// parts' results in float32, in order: n parts, or fewer where K is short, of which the last may be shorter than the
+// others. It is how cuBLAS fills a GPU when C is small, and changes the bits; the default, 1, is one chain over all
+// of K. In native arithmetic, which sums K in blocks, it has no effect.
 func WithSplitK(n int) Option { return Option{kind: optSplitK, n: [3]int{n}} }
 
 // WithPromotion has Hopper's arithmetic start the chain anew every k elements of K and add up the sums of those
@@ -107,16 +100,14 @@ func WithSplitK(n int) Option { return Option{kind: optSplitK, n: [3]int{n}} }
 // may be asked for. In native arithmetic, which sums K in blocks, it has no effect.
 func WithPromotion(k int) Option { return Option{kind: optPromotion, n: [3]int{k}} }
 
-// WithWorkers sets how many goroutines compute, the caller's own included: 1
-// means that the caller does everything itself. The default, 0, is one for every
-// processor that the process may keep busy, by GOMAXPROCS, its affinity and the CPU quota of
-// its cgroup, shared out among the calls under way that have this default, too.
-// A product too small for so many has fewer. It does not change the result's bits.
+// WithWorkers sets how many goroutines compute, the caller's own included: 1 means that the caller does everything
+// itself. The default, 0, is one for every processor that the process may keep busy, by GOMAXPROCS, its affinity and
+// the CPU quota of its cgroup, shared out among the calls under way that have this default, too. A product too small
+// for so many has fewer. It does not change the result's bits.
 func WithWorkers(n int) Option { return Option{kind: optWorkers, n: [3]int{n}} }
 
-// WithDepth asks for a ring of so many stages (QSIZE), 1 to [MaxDepth], however
-// small the product. The default, 0, leaves the choice to the engine, which has no
-// ring where that is faster. It does not change the result's bits.
+// WithDepth asks for a ring of so many stages (QSIZE), 1 to [MaxDepth], however small the product. The default, 0,
+// leaves the choice to the engine, which has no ring where that is faster. It does not change the result's bits.
 func WithDepth(stages int) Option { return Option{kind: optDepth, n: [3]int{stages}} }
 
 // WithTile sets the tile of a CTA: m x n elements of C, k elements deep a stage, which in native arithmetic is at

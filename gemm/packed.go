@@ -17,23 +17,20 @@ type Operand[T Element] interface {
 func (m Matrix[T]) operand(T)  {}
 func (p *Packed[T]) operand(T) {}
 
-// Packed is a matrix B in the layout that a kernel reads. Multiply takes it
-// wherever it takes B, gives the same bits, and is spared copying B: worth it for
-// weights that are multiplied many times, most of all by few rows at a time.
+// Packed is a matrix B in the layout that a kernel reads. Multiply takes it wherever it takes B, gives the same bits,
+// and is spared copying B: worth it for weights that are multiplied many times, most of all by few rows at a time.
 //
-// A Packed is immutable and may be used by several goroutines at once; B may
-// change after it was packed. Its memory is Size bytes. With the rows of B rounded
-// up to the step of the kernel and the columns to its NR, an element takes as much
-// as in B, and in Hopper's arithmetic 5 or 6 bytes. A single column is kept as it is.
+// A Packed is immutable and may be used by several goroutines at once; B may change after it was packed. Its memory
+// is Size bytes. With the rows of B rounded up to the step of the kernel and the columns to its NR, an element takes
+// as much as in B, and in Hopper's arithmetic 5 or 6 bytes. A single column is kept as it is.
 type Packed[T Element] struct {
 	p packing
 }
 
-// Pack copies b into the layout of the kernel that Multiply would choose, or
-// that [WithKernel] and [WithArithmetic] name; other options are checked and have no
-// effect. It is an error if b is malformed, an option is out of its range, or there
-// is no such kernel here for its type. On 64-bit systems only memory limits the size;
-// on 32-bit ones more bytes than an int counts are an error, too.
+// Pack copies b into the layout of the kernel that Multiply would choose, or that [WithKernel] and [WithArithmetic]
+// name; other options are checked and have no effect. It is an error if b is malformed, an option is out of its
+// range, or there is no such kernel here for its type. On 64-bit systems only memory limits the size; on 32-bit ones
+// more bytes than an int counts are an error, too.
 func Pack[T Element](b Matrix[T], opts ...Option) (*Packed[T], error) {
 	s := settings{alpha: 1}
 	if err := s.apply(opts); err != nil {

@@ -50,11 +50,9 @@ var (
 	_ encoding.BinaryUnmarshaler = (*Packed[float32])(nil)
 )
 
-// MarshalBinary returns p as bytes, Size and at most 100 more, for
-// [Packed.UnmarshalBinary]. They hold the layout of p's kernel and serve where the
-// same kernel runs, in this build or another that lays panels out alike; to keep a
-// matrix for longer than that, keep the matrix. It is an error if p is nil or zero,
-// or on a big-endian machine.
+// MarshalBinary returns p as bytes, Size and at most 100 more, for [Packed.UnmarshalBinary]. They hold the layout of
+// p's kernel and serve where the same kernel runs, in this build or another that lays panels out alike; to keep a
+// matrix for longer than that, keep the matrix. It is an error if p is nil or zero, or on a big-endian machine.
 func (p *Packed[T]) MarshalBinary() ([]byte, error) {
 	return p.AppendBinary(nil)
 }
@@ -106,15 +104,13 @@ func (p *packing) fields() [6]layoutField {
 	}
 }
 
-// UnmarshalBinary makes p what it was when data came from [Packed.MarshalBinary];
-// data is copied. It is an error, which leaves p as it was, if data is cut short or
-// damaged, has another version or element type, or if this machine and build do not
-// run its kernel with the same layout. Like any write, it must not coincide with
-// other uses of p.
+// UnmarshalBinary makes p what it was when data came from [Packed.MarshalBinary]; data is copied. It is an error,
+// which leaves p as it was, if data is cut short or damaged, has another version or element type, or if this machine
+// and build do not run its kernel with the same layout. Like any write, it must not coincide with other uses of p.
 //
-// data may come from strangers. The checksum finds damage, not malice, so all that a
-// kernel relies on is checked as well: whatever data is, a product neither faults nor
-// hangs nor reads beside its operands. The elements are what data says.
+// data may come from strangers. The checksum finds damage, not malice, so all that a kernel relies on is checked as
+// well: whatever data is, a product neither faults nor hangs nor reads beside its operands. The elements are what
+// data says.
 func (p *Packed[T]) UnmarshalBinary(data []byte) error {
 	if p == nil {
 		return errors.New("gemm: UnmarshalBinary: nil Packed")

@@ -79,6 +79,3 @@ func (v *view) panel(k *asm.Kernel, k0, col int) unsafe.Pointer {
 func (v *view) panelPitch(k *asm.Kernel, k0 int) int {
 	return k.StoredB(v.elem, min(v.stride, v.rows-k0&^(v.stride-1)))
 }
-
-// unpack makes a single column, which is packed as it is, what it was: as a panel it would be as wide as the kernel's.
-func (v *view) unpack() { v.packed, v.stride, v.len = false, 1, v.rows }

@@ -21,8 +21,8 @@ func (s *settings) prepare(p *product, opts []Option) error {
 	if err != nil {
 		return fmt.Errorf("gemm: %w", err)
 	}
-	if p.b.packed && p.b.cols == 1 {
-		p.b.unpack()
+	if p.b.packed && p.b.cols == 1 { // as it was: a panel would be as wide as the kernel's
+		p.b.packed, p.b.stride, p.b.len = false, 1, p.b.rows
 	}
 	p.Kernel, p.alpha, p.beta = k, s.alpha, s.beta
 	p.K = p.a.cols

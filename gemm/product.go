@@ -51,7 +51,7 @@ func (p *product) packB(panels unsafe.Pointer, k0, at, n, from, to int) {
 // K runs in memory or not.
 func (p *product) panelMap(side tile.Side, v *view, rows int, kContiguous bool) (tile.PanelMap, error) {
 	return tile.NewPanelMap(tile.PanelConfig{
-		Kernel: p.Kernel, Side: side, Type: v.elem, Global: v.memory(),
+		Kernel: p.Kernel, Side: side, Type: v.elem, Global: unsafe.Slice((*byte)(v.ptr), v.len*v.elem.Size()),
 		Rows: rows, K: p.K, Stride: v.pitch(), KContiguous: kContiguous,
 	})
 }

@@ -37,7 +37,11 @@ func (r *ring) init(p *product, g *plan.Plan) error {
 			"at most %d can be counted",
 			rows, cols, p.Asked.K, m, n, p.K, stages, int64(min(pipeline.MaxItems, math.MaxInt)))
 	}
-	return r.maps()
+	var err error
+	if r.mapA, err = r.panelMap(tile.SideA, &r.a, r.M, !r.a.trans); err == nil && !r.bare() {
+		r.mapB, err = r.panelMap(tile.SideB, &r.b, r.N, r.b.trans)
+	}
+	return err
 }
 
 // describe adds to st how the product is cut.
@@ -61,15 +65,6 @@ func (r *ring) use(mem []byte) {
 	if r.BytesChain > 0 {
 		r.chain = unsafe.Add(r.acc, r.BytesAcc)
 	}
-}
-
-// maps makes the panel maps of the operands.
-func (r *ring) maps() (err error) {
-	if r.mapA, err = r.panelMap(tile.SideA, &r.a, r.M, !r.a.trans); err != nil || r.bare() {
-		return err
-	}
-	r.mapB, err = r.panelMap(tile.SideB, &r.b, r.N, r.b.trans)
-	return err
 }
 
 // slotA returns the slot of cta's A in a stage, slotB that of B.

@@ -37,8 +37,8 @@ func (r *run) start(
 	var w program
 	switch g.Share {
 	case plan.BySlabs:
-		r.slabs.init(in, g)
-		w = &r.slabs
+		in.layout(g)
+		w, r.slabs.slab = &r.slabs, *in
 	case plan.ByColumns:
 		w, err = &r.columns, r.columns.init(&in.product, g)
 	default:

@@ -6,7 +6,6 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/asm"
-	"example.com/leafhopper/internal/plan"
 	"example.com/leafhopper/pipeline"
 )
 
@@ -17,12 +16,6 @@ type slabGrid struct {
 	// Of a K that is shared out, see plan.SlabCut:
 	sums unsafe.Pointer // [sums of the first range, or block, and of every block after that][m][n]
 	left []atomic.Int32 // ranges that are not computed, of each part of C
-}
-
-// init lays out in as g says.
-func (pl *slabGrid) init(in *slab, g *plan.Plan) {
-	pl.slab = *in
-	pl.layout(g)
 }
 
 // describe adds to st how the product is cut.

@@ -117,11 +117,6 @@ func (v *view) overlaps(w *view) bool {
 	return d < uintptr(vc*v.elem.Size()) || d+uintptr(wc*w.elem.Size()) > vp
 }
 
-// memory returns the bytes from v's first element to the end of its Data.
-func (v *view) memory() []byte {
-	return unsafe.Slice((*byte)(v.ptr), v.len*v.elem.Size())
-}
-
 // widest returns the type in whose arithmetic they are multiplied.
 func widest(a, b *view) asm.Type {
 	if is8Bit(a.elem) {

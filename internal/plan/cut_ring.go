@@ -8,12 +8,10 @@ import (
 	"example.com/leafhopper/tile"
 )
 
-// The shape of a stage. A strip of A, SlabRows x bk, must stay in an L2
-// cache while a panel of B, NR x bk, stays in L1 and the panels of B pass by;
-// and a stage must be worth many times what handing it over costs. Both
-// operands are packed once for every tile, which costs 1/rows + 1/columns of the
-// flops in bytes, so tiles are as large as leaves a ring of them, with the
-// accumulators, in a few megabytes of L3.
+// The shape of a stage. A strip of A, SlabRows x bk, must stay in an L2 cache while a panel of B, NR x bk, stays in
+// L1 and the panels of B pass by; and a stage must be worth many times what handing it over costs. Both operands are
+// packed once for every tile, which costs 1/rows + 1/columns of the flops in bytes, so tiles are as large as leaves a
+// ring of them, with the accumulators, in a few megabytes of L3.
 const (
 	leastTall   = 256       // rows of a tile whose B is packed for all of them, at least, though A exceeds an L2 cache
 	mostTall    = 1024      // at most
@@ -81,8 +79,7 @@ func (g *RingCut) cutC(q *Problem, most int, tall bool) {
 	g.TilesN = CeilDiv(q.N, g.BN)
 }
 
-// cutK cuts K into blocks, and those into stages, whose depth may leave room for
-// fewer rows of a tile.
+// cutK cuts K into blocks, and those into stages, whose depth may leave room for fewer rows of a tile.
 func (g *RingCut) cutK(q *Problem) {
 	k := q.Kernel
 	words, step := q.Words(q.K), k.KStep(q.Elem)
@@ -149,8 +146,7 @@ func (g *RingCut) layOut(k *asm.Kernel, bare bool) {
 	}
 }
 
-// load returns the bytes of A and B that a CTA's full barrier counts in a stage
-// depth words deep.
+// load returns the bytes of A and B that a CTA's full barrier counts in a stage depth words deep.
 func (g *RingCut) load(k *asm.Kernel, depth int) int64 {
 	return int64(g.BM/k.MR)*int64(k.PanelA(depth)) + int64(g.BN/k.NR)*int64(k.PanelB(depth))
 }
@@ -174,8 +170,7 @@ func (g *RingCut) Shape() pipeline.Shape {
 	return s
 }
 
-// bytes returns the slot memory that the plan needs: the ring's stages, then
-// the accumulators and the chains.
+// Bytes returns the slot memory that the plan needs: the ring's stages, then the accumulators and the chains.
 func (g *RingCut) Bytes() int64 {
 	return int64(g.Depth)*int64(g.Stage()) + int64(g.BytesAcc) + int64(g.BytesChain)
 }
@@ -183,10 +178,9 @@ func (g *RingCut) Bytes() int64 {
 // Stage returns the bytes of a slot.
 func (g *RingCut) Stage() int { return g.CTAs*g.BytesA + g.BytesB }
 
-// Tile returns the origin in C of the cluster tile of item and its K step.
-// Tiles that follow each other share their columns of B, and every second
-// column of tiles is walked backwards so that they also share rows of A where
-// the columns change.
+// Tile returns the origin in C of the cluster tile of item and its K step. Tiles that follow each other share their
+// columns of B, and every second column of tiles is walked backwards so that they also share rows of A where the
+// columns change.
 func (g *RingCut) Tile(item int) (row, col, step int) {
 	t, step := item/g.Steps, item%g.Steps
 	j, i := t/g.TilesM, t%g.TilesM
@@ -196,8 +190,7 @@ func (g *RingCut) Tile(item int) (row, col, step int) {
 	return i * g.BM * g.CTAs, j * g.BN, step
 }
 
-// DepthOf returns the first element of K of a step and how many it has. No step
-// crosses from one block to the next.
+// DepthOf returns the first element of K of a step and how many it has. No step crosses from one block to the next.
 func (g *RingCut) DepthOf(step int) (first, n int) {
 	block := step / g.blockSteps
 	first = block*g.blockK + step%g.blockSteps*g.BK
