@@ -39,15 +39,11 @@ func (a crossA) advance(s *source, n int) {
 	}
 }
 
-// unpackedAhead is how many rows of K a kernel prefetches ahead for fewer rows of A than unpackedFew, which wait for
-// the next line of B: rows far apart are nothing that the processor would fetch by itself. Those a power of two apart
-// share a set of the first-level cache, where 8 ahead would take the places of 8 that are needed again. So for more
-// rows, and with AVX2, whose rows of a strip are a line or two, a kernel prefetches the next strip instead, and to the
-// second-level cache.
-const (
-	unpackedAhead = 4
-	unpackedFew   = 4
-)
+// unpackedAhead is how many rows of K a kernel with AVX-512 prefetches ahead: rows far apart are nothing that the
+// processor would fetch by itself. Those a power of two apart share a set of the first-level cache, where 8 ahead would
+// take the places of 8 that are needed again. With AVX2, whose rows of a strip are a line or two, it prefetches the next
+// strip instead, and to the second-level cache.
+const unpackedAhead = 4
 
 // mul writes the kernel, a loop over K for each number of rows that a tile may have.
 //
@@ -134,7 +130,7 @@ func (k unpackedKernel) row(s *source, a operandA, r int) {
 		k.move(s, v, true, fmt.Sprintf("%d(DI)", v*k.bytes()), k.column(b0+v, v))
 	}
 	for size, o := k.vecs*k.bytes(), 0; o < size; o += 64 {
-		if k.zmm && r < unpackedFew {
+		if k.zmm {
 			s.op("PREFETCHT0 %d(DI)(R9*%d)", o, unpackedAhead)
 		} else { // its last byte, as where a line begins before the row it came with the strip before
 			s.op("PREFETCHT1 %d(DI)", (size+63)/64*64+min(o+64, size)-1)
