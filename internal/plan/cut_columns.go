@@ -71,7 +71,7 @@ func (q *Problem) streamSource() SourceB {
 	k, on, c := q.Kernel, q.On, q.Crowd(q.AtOnce())
 	swept := on.swept[c]
 	if q.sizeB() < on.l2 {
-		swept = min(swept, on.sweptHeld)
+		swept = on.sweptHeld
 	}
 	along := on.along[c]
 	if q.N*q.K >= on.alongEach*q.AtOnce() {
