@@ -114,8 +114,8 @@ func (c edgeCase) check(mem strip, r *rand.Rand, word func(r *rand.Rand, kpack i
 	}
 	got := run(kern.Edge())
 	report := func(format string, args ...any) error {
-		return fmt.Errorf("%d rows, %d columns, k=%d lda=%d step=%d next=%d source=%d lds=%d ldd=%d atEnd=%v: %s", c.r, c.n,
-			c.k, c.lda, c.step, c.next, c.source, lds, ldd, c.atEnd, fmt.Sprintf(format, args...))
+		return fmt.Errorf("%d rows, %d columns, k=%d lda=%d step=%d next=%d source=%d lds=%d ldd=%d atEnd=%v: %s",
+			c.r, c.n, c.k, c.lda, c.step, c.next, c.source, lds, ldd, c.atEnd, fmt.Sprintf(format, args...))
 	}
 	if !bytes.Equal(before, slices.Concat(readOnly...)) {
 		return report("an operand that is only read was written")

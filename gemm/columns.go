@@ -70,7 +70,7 @@ func (st *columnGrid) describe(s Stats) Stats {
 	return s
 }
 
-// BytesA returns the size of a whole block of A.
+// bytesA returns the size of a whole block of A.
 func (st *columnGrid) bytesA() int { return st.mapA.BoxBytes(st.M, st.bk) }
 
 func (st *columnGrid) task(ctx context.Context, grid *pipeline.Grid, _ *pipeline.Slabs) (pipeline.Task, error) {

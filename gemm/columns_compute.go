@@ -64,7 +64,7 @@ func (st *columnGrid) computePanels(s *scratch, t *spin.Turn, item, from, to int
 // lines from each other, though each has columns of its own, for a processor fetches the lines after them, too.
 func (st *columnGrid) computeStreamed(mem unsafe.Pointer, t *spin.Turn, item, col, n int) {
 	from, to := st.blocks(item)
-	a := blocksOfA{unsafe.Pointer(unsafe.SliceData(st.slot)), st.bytesA(), st.bk}
+	a := blocksOfA{st.blockA(0), st.bytesA(), st.bk}
 	sums, wait := lines{mem, n * 4}, lines{forward(st.acc, col*4), st.N * 4}
 	if item > 0 {
 		asm.CopyRows(sums.at, sums.pitch, wait.at, wait.pitch, st.M, n*4)

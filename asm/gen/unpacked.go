@@ -40,9 +40,9 @@ func (a crossA) advance(s *source, n int) {
 }
 
 // unpackedAhead is how many rows of K a kernel with AVX-512 prefetches ahead: rows far apart are nothing that the
-// processor would fetch by itself. Those a power of two apart share a set of the first-level cache, where 8 ahead would
-// take the places of 8 that are needed again. With AVX2, whose rows of a strip are a line or two, it prefetches the next
-// strip instead, and to the second-level cache.
+// processor would fetch by itself. Those a power of two apart share a set of the first-level cache, where 8 ahead
+// would take the places of 8 that are needed again. With AVX2, whose rows of a strip are a line or two, it prefetches
+// the next strip instead, and to the second-level cache.
 const unpackedAhead = 4
 
 // mul writes the kernel, a loop over K for each number of rows that a tile may have.
