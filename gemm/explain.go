@@ -19,7 +19,7 @@ type Question struct {
 	Packed         bool
 	Workers        int    // that may compute; 0 is all
 	Machine        string // to pretend, one of Machines; "" is this one
-	Kernel         string // "" is the best
+	Kernel         string // of the machine; "" is the best
 }
 
 // Machines returns the names of the machines that [Explain] can pretend.
@@ -31,24 +31,22 @@ func Machines() (names []string) {
 }
 
 // Explain says in some ten lines how a product would be computed in native arithmetic, and why not otherwise.
-// It is an error if there is no such machine or kernel, or if a size is less than 1.
+// It is an error if there is no such machine, if it has no such kernel, or if a size is less than 1. What a pretended
+// machine has of a kernel is what this build has of it, whatever this processor lacks.
 func Explain(a Question) (string, error) {
 	if min(a.M, a.N, a.K) < 1 {
 		return "", fmt.Errorf("gemm: Explain: %dx%dx%d has a size less than 1", a.M, a.N, a.K)
 	}
-	s := settings{alpha: 1, workers: a.Workers, kernel: a.Kernel}
 	on := plan.Here
-	k, err := s.selectKernel(a.Type, nil)
+	k, err := asm.Select(a.Type, a.Kernel)
 	if a.Machine != "" {
 		i := slices.Index(Machines(), a.Machine)
 		if i < 0 {
 			return "", fmt.Errorf("gemm: Explain: there is no machine %q; machines: %s",
 				a.Machine, strings.Join(Machines(), ", "))
 		}
-		m := &plan.Machines[i]
-		if on = m.Tune(); a.Kernel == "" {
-			k, err = m.Kernel(a.Type), nil
-		}
+		on = plan.Machines[i].Machine.Tune()
+		k, err = plan.Machines[i].Kernel(a.Type, a.Kernel)
 	}
 	if err != nil {
 		return "", fmt.Errorf("gemm: %w", err)
@@ -62,7 +60,7 @@ func Explain(a Question) (string, error) {
 	var t strings.Builder
 	fmt.Fprintf(&t, "product  %dx%dx%d, %v to %v, B %s, of %s, kernel %s (%dx%d)",
 		q.M, q.N, q.K, a.Type, a.Out, q.FormB, count(q.Procs, "worker"), k.Name, k.MR, k.NR)
-	fmt.Fprintf(&t, " on %s: second-level caches of %d KiB\n", on.Name, on.L2>>10)
+	fmt.Fprintf(&t, " on %s: second-level caches of %d KiB\n", cmp.Or(a.Machine, on.Name), on.L2>>10)
 	q.Explain(&t, &g)
 	return t.String(), nil
 }

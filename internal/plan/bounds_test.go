@@ -10,7 +10,7 @@ import (
 func eachKernel(t *testing.T, elem asm.Type, f func(t *testing.T, on *Machine, k *asm.Kernel)) {
 	for i := range Machines {
 		m := &Machines[i]
-		on := m.Tune()
+		on := m.Machine.Tune()
 		for _, k := range asm.Kernels() {
 			if k.Accepts(elem) {
 				t.Run(m.Name+"/"+k.Name, func(t *testing.T) { f(t, on, k) })
@@ -117,11 +117,11 @@ func TestRingIdle(t *testing.T) {
 func TestWorkersOfSlabs(t *testing.T) {
 	for i := range Machines {
 		m := &Machines[i]
-		k := m.Kernel(asm.F32)
+		k := best(t, m, asm.F32)
 		for _, tc := range []struct{ n, asked, want int }{
 			{100, 2, 2}, {100, 16, 16}, {160, 16, 16}, {160, 6, 6}, {256, 16, 16},
 		} {
-			q := posed(m.Tune(), k, asm.F32, "NN", tc.n, tc.n, tc.n)
+			q := posed(m.Machine.Tune(), k, asm.F32, "NN", tc.n, tc.n, tc.n)
 			q.Staff(tc.asked, 16, false)
 			if g := Choose(&q); k.InRows(asm.F32) && g.Workers != tc.want {
 				t.Errorf("%s: %d cubed by %d workers: %v, want %d", m.Name, tc.n, tc.asked, &g, tc.want)
@@ -157,7 +157,7 @@ func TestFetching(t *testing.T) {
 			m, n, k int
 			alone   bool
 		}{{128, 128, 128, true}, {16, 256, 512, false}, {64, 256, 256, false}} {
-			q := posed(Machines[4].Tune(), k, asm.BF16, "NN", tc.m, tc.n, tc.k)
+			q := posed(Machines[4].Machine.Tune(), k, asm.BF16, "NN", tc.m, tc.n, tc.k)
 			q.Staff(16, 16, false)
 			if g := Choose(&q); (g.Share == ByCaller) != tc.alone {
 				t.Errorf("%s, %+v: %v", name, tc, &g)

@@ -2,6 +2,8 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
+	"strings"
 
 	"github.com/klauspost/cpuid/v2"
 
@@ -20,12 +22,12 @@ type Machine struct {
 }
 
 // Here is the machine that this process runs on.
-var Here = (&Machine{
+var Here = Machine{
 	Name:  processor(),
 	L2:    cmp.Or(max(0, cpuid.CPU.Cache.L2), 1<<20),
 	L3:    cpuid.CPU.Cache.L3,
 	Cores: cores.Count,
-}).Tune()
+}.Tune()
 
 // processor names this one.
 func processor() string {
@@ -42,8 +44,8 @@ func processor() string {
 	return "zen3"
 }
 
-// Tune makes m's tunings.
-func (m *Machine) Tune() *Machine {
+// Tune returns m with its tunings.
+func (m Machine) Tune() *Machine {
 	for _, k := range asm.Kernels() {
 		t := words
 		t.l2, t.l3 = m.L2, m.L3
@@ -54,7 +56,7 @@ func (m *Machine) Tune() *Machine {
 		}
 		m.Tunings = append(m.Tunings, t)
 	}
-	return m
+	return &m
 }
 
 // isFor reports whether a name in the table is that one, or any.
@@ -65,33 +67,33 @@ func (m *Machine) Tuned(k *asm.Kernel) *Tuning { return &m.Tunings[k.Index] }
 
 // A Pretended machine is one that decisions can be asked about anywhere.
 type Pretended struct {
-	Name        string
-	bf16, words string // kernels, of types that are no wider than bf16 and of others
-	Machine     Machine
+	Name    string
+	kernels string // that it runs beside those in Go, the best one first
+	Machine Machine
 }
 
 // Machines are those that can be pretended.
 var Machines = []Pretended{
-	{"zen3", "avx2", "avx2", Machine{Name: "zen3", L2: 512 << 10, L3: 32 << 20}},
-	{"zen4", "avx512bf16", "avx512", Machine{Name: "zen4", L2: 1 << 20, L3: 32 << 20}},
-	{"zen5", "avx512bf16", "avx512", Machine{Name: "zen5", L2: 1 << 20, L3: 32 << 20}},
-	{"intel", "avx512", "avx512", Machine{Name: "intel", L2: 2 << 20, L3: 48 << 20}},
-	{"amx", "amx", "avx512", Machine{Name: "intel", L2: 2 << 20, L3: 260 << 20}},
-	{"go", "go", "go", Machine{Name: "other", L2: 1 << 20, L3: 32 << 20}},
+	{"zen3", "avx2", Machine{Name: "zen3", L2: 512 << 10, L3: 32 << 20}},
+	{"zen4", "avx512bf16 avx512 avx2", Machine{Name: "zen4", L2: 1 << 20, L3: 32 << 20}},
+	{"zen5", "avx512bf16 avx512 avx2", Machine{Name: "zen5", L2: 1 << 20, L3: 32 << 20}},
+	{"intel", "avx512 avx512bf16 avx2", Machine{Name: "intel", L2: 2 << 20, L3: 48 << 20}},
+	{"amx", "amx avx512 avx512bf16 avx2", Machine{Name: "intel", L2: 2 << 20, L3: 260 << 20}},
+	{"go", "", Machine{Name: "other", L2: 1 << 20, L3: 32 << 20}},
 }
 
-// Kernel returns the kernel for elements of type t.
-func (m *Pretended) Kernel(t asm.Type) *asm.Kernel {
-	if t == asm.BF16 || t.Size() == 1 {
-		return asm.Named(m.bf16)
+// Kernel returns the native kernel called name, or the best one if that is empty, for elements of type t.
+func (m *Pretended) Kernel(t asm.Type, name string) (*asm.Kernel, error) {
+	var choices []string
+	for _, other := range strings.Fields(m.kernels + " go gobf16 goamx") {
+		if k := asm.Named(other); k.Accepts(t) {
+			if name == "" || name == other {
+				return k, nil
+			}
+			choices = append(choices, other)
+		}
 	}
-	return asm.Named(m.words)
-}
-
-// Tune returns the machine with its tunings.
-func (m *Pretended) Tune() *Machine {
-	other := m.Machine
-	return other.Tune()
+	return nil, fmt.Errorf("machine %s has no kernel %q for %v; choices: %s", m.Name, name, t, strings.Join(choices, ", "))
 }
 
 // LineBytes is the size of a line of any cache.

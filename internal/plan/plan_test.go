@@ -22,7 +22,7 @@ func eachProblem(t *testing.T, f func(t *testing.T, r *rand.Rand, on *Machine, q
 	for i := range Machines {
 		m := &Machines[i]
 		t.Run(m.Name, func(t *testing.T) {
-			on, r := m.Tune(), rand.New(rand.NewPCG(1, uint64(i)))
+			on, r := m.Machine.Tune(), rand.New(rand.NewPCG(1, uint64(i)))
 			for _, k := range asm.Kernels() {
 				for range each {
 					q := anyProblem(r, on, k)
