@@ -61,6 +61,6 @@ func (st *columnGrid) multiplyAlong(acc, tail unsafe.Pointer, t *spin.Turn, item
 	}
 	for i := 0; i < st.PanelsA && last == st.Steps; i++ {
 		row, sums := i*k.NR, unsafe.Add(acc, (i*high+col-at)*pitch)
-		st.storeTransposed(st.c.at(row, col), sums, min(high, to-col), min(k.NR, st.M-row))
+		st.storeTransposed(st.c.at(row, col), lines{sums, k.NR * 4}, min(high, to-col), min(k.NR, st.M-row))
 	}
 }

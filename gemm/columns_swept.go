@@ -52,7 +52,7 @@ func (st *columnGrid) sweep(s *asm.Sweep, g *group, t *spin.Turn, goesOn bool) {
 			asm.Combine(at(g.sums.at, col), k.NR*4, at(g.chain, col), k.NR*4, st.M, k.NR, 1, 1)
 		}
 		if ph.last {
-			st.epilogue(at(g.sums.at, col), 0, col, st.M, k.NR)
+			st.epilogue(lines{at(g.sums.at, col), k.NR * 4}, 0, col, st.M, k.NR)
 		}
 	}
 	if g.from = end; end < g.to { // nothing need lie after the last

@@ -15,24 +15,23 @@ import (
 // maxNR bounds the width of a panel of B in every kernel.
 const maxNR = 64
 
-// epilogue writes rows x cols accumulators, which lie NR to a row and are
-// overwritten, to C at (row, col): alpha·acc + beta·C, rounded once more if C has 16 bits.
-func (p *product) epilogue(acc unsafe.Pointer, row, col, rows, cols int) {
+// epilogue writes rows x cols accumulators, at most maxNR to a row, which are overwritten, to C at (row, col):
+// alpha·acc + beta·C, rounded once more if C has 16 bits.
+func (p *product) epilogue(acc lines, row, col, rows, cols int) {
 	if p.c.trans { // as only a packed B leaves it: the operands could not change places
 		p.storeTransposed(p.c.at(row, col), acc, rows, cols)
 		return
 	}
-	p.store(p.c.at(row, col), acc, p.Kernel.NR*4, rows, cols)
+	p.store(p.c.at(row, col), acc.at, acc.pitch, rows, cols)
 }
 
-// storeTransposed is store for the transpose of rows x cols accumulators, NR to a row.
-func (p *product) storeTransposed(to, acc unsafe.Pointer, rows, cols int) {
+// storeTransposed is store for the transpose of rows x cols accumulators.
+func (p *product) storeTransposed(to unsafe.Pointer, acc lines, rows, cols int) {
 	const width = asm.TransposeWidth
 	var turned [maxNR * width]float32
-	pitch := p.Kernel.NR * 4
 	for i := 0; i < rows; i += width {
 		n := min(width, rows-i)
-		asm.Transpose(unsafe.Pointer(&turned), unsafe.Add(acc, i*pitch), pitch, n, cols)
+		asm.Transpose(unsafe.Pointer(&turned), acc.row(i), acc.pitch, n, cols)
 		p.store(unsafe.Add(to, i*p.c.elem.Size()), unsafe.Pointer(&turned), width*4, cols, n)
 	}
 }
@@ -99,7 +98,7 @@ func (p *product) withoutK(ctx context.Context) error {
 		}
 		for j := 0; j < p.N; j += p.Kernel.NR {
 			var zeros [oldRows * maxNR]float32
-			p.epilogue(unsafe.Pointer(&zeros), i, j, min(oldRows, p.M-i), min(p.Kernel.NR, p.N-j))
+			p.epilogue(lines{unsafe.Pointer(&zeros), maxNR * 4}, i, j, min(oldRows, p.M-i), min(p.Kernel.NR, p.N-j))
 		}
 	}
 	return nil

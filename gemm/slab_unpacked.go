@@ -43,7 +43,7 @@ func (in *slab) runUnpacked(from, to int) {
 				in.turn.Did(plan.FlopsOf(rows, cols, block))
 			}
 			if s != nil {
-				in.store(in.c.at(row, from), sums.at, sums.pitch, rows, cols)
+				in.epilogue(sums, row, from, rows, cols)
 			}
 		}
 	}

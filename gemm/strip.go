@@ -85,7 +85,7 @@ func (p *product) multiply(s *strip, ph phase, t *spin.Turn) {
 		case inC && p.inC:
 			p.complete(at, at, to.pitch, at, to.pitch, rows, s.cols)
 		case ph.last && !inC:
-			p.epilogue(s.sums.row(row+over), s.row+row, s.col, rows, s.cols)
+			p.epilogue(lines{s.sums.row(row + over), k.NR * 4}, s.row+row, s.col, rows, s.cols)
 		}
 		t.Did(plan.FlopsOf(rows, s.cols, s.words*k.KPack))
 		if row += rows; row < s.rows {
