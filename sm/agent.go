@@ -23,6 +23,7 @@ type agent struct {
 	rank  int // of its first thread in the block
 	lanes int
 	parts int // threads of the group that it acts with, or 0
+	part  int // its rank among those
 
 	// Of barrier.cluster: arrived at that phase, and has not waited yet.
 	clusterArrived bool

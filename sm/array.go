@@ -111,8 +111,12 @@ func (a *Array[T]) Write(by Agent, i int, src []T) {
 }
 
 // watched reports whether accesses are more than that: in checked launches each may change
-// the order of agents, and what is another CTA's must be alive.
-func (a *Array[T]) watched(by Agent) bool { return a.cta.launch.Check || by.base().cta != a.cta }
+// the order of agents, what is another CTA's must be alive, and a loop that looks at memory ends
+// with the launch.
+func (a *Array[T]) watched(by Agent) bool {
+	l := a.cta.launch
+	return l.Check || l.stopped.Load() || by.base().cta != a.cta
+}
 
 // access is an access of the elements i to i+n-1.
 func (a *Array[T]) access(by Agent, op string, i, n int) {

@@ -95,14 +95,22 @@ func (b *Barrier) Arrive(a Agent) Token {
 // ArriveN arrives n times for each of the agent's threads.
 func (b *Barrier) ArriveN(a Agent, n int) Token {
 	g, m := b.begin(a, "ArriveN")
-	return m.arrive(g, g.lanes*n, 0, false)
+	return m.arrive(g, g.arrivals(n), 0, false)
 }
 
 // ArriveTx expects bytes more of the phase, and arrives n times for each of the agent's
 // threads (cuda::device::barrier_arrive_tx, mbarrier.arrive.expect_tx).
 func (b *Barrier) ArriveTx(a Agent, n, bytes int) Token {
 	g, m := b.begin(a, "ArriveTx")
-	return m.arrive(g, g.lanes*n, bytes, false)
+	return m.arrive(g, g.arrivals(n), bytes, false)
+}
+
+// arrivals returns how many n of each thread are. Those that no barrier takes stay as they are.
+func (a *agent) arrivals(n int) int {
+	if n < 1 || n > barrier.MaxCount {
+		return n
+	}
+	return a.lanes * n
 }
 
 // ArriveAndDrop arrives, and lowers the arrivals that later phases expect by as many

@@ -55,6 +55,7 @@ type cta struct {
 
 	named [namedBarriers]namedBarrier
 	warps []namedBarrier // of the threads of each warp that are agents of their own
+	taken []bool         // the warps that are in a part
 
 	alive alive
 }
@@ -65,7 +66,7 @@ func (c *cta) reset(idx Dim3) {
 	c.declared, c.barriers, c.pipelines = nil, nil, nil
 	c.threads.Store(0)
 	c.named = [namedBarriers]namedBarrier{}
-	c.warps = nil
+	c.warps, c.taken = nil, nil
 	c.alive.clock, c.alive.exited, c.alive.access = clock{}, false, [maxCluster9]access{}
 	c.main = newRunner(c, nil, nil)
 	c.body = &agent{run: c.main, cta: c, kind: "the kernel function", lanes: 1}
@@ -256,6 +257,9 @@ type Part struct {
 // Threads is a part of a CTA: the threads first to end-1, whole warps of them, each an
 // agent of its own that runs f.
 func Threads(first, end int, f func(*Thread)) Part {
+	if f == nil {
+		return Part{}
+	}
 	return Part{"thread", first, end, 1, func(c *cta, rank int) (*runner, func()) {
 		t := &Thread{agent: agent{cta: c, kind: "thread", rank: rank, lanes: 1}}
 		r := newRunner(c, &t.agent, c.main)
@@ -267,6 +271,9 @@ func Threads(first, end int, f func(*Thread)) Part {
 
 // Warps is a part of a CTA: the warps first to end-1.
 func Warps(first, end int, f func(*Warp)) Part {
+	if f == nil {
+		return Part{}
+	}
 	return Part{"warp", first, end, warpSize, func(c *cta, rank int) (*runner, func()) {
 		w := &Warp{agent: agent{cta: c, kind: "warp", rank: rank, lanes: warpSize}}
 		w.run = newRunner(c, &w.agent, c.main)
@@ -276,6 +283,9 @@ func Warps(first, end int, f func(*Warp)) Part {
 
 // Warpgroups is a part of a CTA: the warpgroups first to end-1.
 func Warpgroups(first, end int, f func(*Warpgroup)) Part {
+	if f == nil {
+		return Part{}
+	}
 	return Part{"warpgroup", first, end, groupSize, func(c *cta, rank int) (*runner, func()) {
 		w := &Warpgroup{agent: agent{cta: c, kind: "warpgroup", rank: rank, lanes: groupSize}}
 		w.run = newRunner(c, &w.agent, c.main)
@@ -319,8 +329,8 @@ func (c *cta) start(parts ...Part) {
 		first, end := p.first*p.unit, p.end*p.unit
 		switch {
 		case p.run == nil:
-			c.body.fail(RuleStart, "a Part is the zero value; Threads, Warps and Warpgroups make them")
-		case p.first < 0 || p.end < p.first || end > block:
+			c.body.fail(RuleStart, "a Part has no function; Threads, Warps and Warpgroups make them")
+		case p.first < 0 || p.end < p.first || p.end > block/p.unit:
 			c.body.fail(RuleStart, "%ss %d to %d of a block of %d threads", p.kind, p.first, p.end-1, block)
 		case first%warpSize != 0 || end%warpSize != 0 && end != block:
 			c.body.fail(RuleStart, "%ss %d to %d are not whole warps", p.kind, p.first, p.end-1)
@@ -337,7 +347,7 @@ func (c *cta) start(parts ...Part) {
 	if agents == 0 {
 		return
 	}
-	c.warps = make([]namedBarrier, len(taken))
+	c.warps, c.taken = make([]namedBarrier, len(taken)), taken
 	c.threads.Store(int64(threads))
 	c.agents = int64(agents)
 	c.running.Store(c.agents)

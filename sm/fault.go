@@ -161,6 +161,9 @@ type abandon struct{ launch *launch }
 
 // Error is what the program ends with if the goroutine is none of the launch's.
 func (a abandon) Error() string {
+	if a.launch.err == nil {
+		return "sm: the launch of the agent is over"
+	}
 	return "sm: a goroutine that the kernel has started itself outlives the launch: " + a.launch.err.Error()
 }
 

@@ -1,6 +1,11 @@
 package sm_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
 	"testing"
 	"time"
 
@@ -30,5 +35,99 @@ func TestHostileContext(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestLooking: agents that look at shared memory until it changes end with the launch, whatever
+// ends that.
+func TestLooking(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for _, m := range modes {
+		for name, look := range map[string]func(*sm.Thread, *sm.Array[int32]){
+			"Load":  func(t *sm.Thread, a *sm.Array[int32]) { a.Load(t, 0) },
+			"Store": func(t *sm.Thread, a *sm.Array[int32]) { a.Store(t, t.Rank(), 1) },
+			"Read":  func(t *sm.Thread, a *sm.Array[int32]) { a.Read(t, 0, make([]int32, 4)) },
+			"Write": func(t *sm.Thread, a *sm.Array[int32]) { a.Write(t, t.Rank(), []int32{1}) },
+		} {
+			for _, faulty := range []bool{false, true} {
+				ctx, cancel := context.WithCancel(t.Context())
+				timer := time.AfterFunc(5*time.Millisecond, cancel)
+				err := sm.Launch(ctx, in(m, sm.Config{Block: sm.Dim3{X: 2}}), func(b *sm.Block) {
+					a := sm.Shared[int32](b, 4, 4)
+					b.Threads(func(t *sm.Thread) {
+						if faulty && t.Rank() == 0 {
+							panic("no")
+						}
+						for {
+							look(t, a)
+						}
+					})
+				})
+				timer.Stop()
+				cancel()
+				if f := (*sm.Fault)(nil); !errors.Is(err, context.Canceled) && !errors.As(err, &f) {
+					t.Errorf("%s, %s: %v", mode(m), name, err)
+				}
+			}
+		}
+	}
+	settled(t, before)
+}
+
+// TestNonsense: what no kernel means is a fault that says so.
+func TestNonsense(t *testing.T) {
+	for name, c := range map[string]struct {
+		f    func(b *sm.Block)
+		rule sm.Rule
+		want string
+	}{
+		"no function":    {func(b *sm.Block) { b.Threads(nil) }, sm.RuleStart, "has no function"},
+		"a part without": {func(b *sm.Block) { b.Start(sm.Warps(0, 1, nil)) }, sm.RuleStart, "has no function"},
+		"a zero part":    {func(b *sm.Block) { b.Start(sm.Part{}) }, sm.RuleStart, "has no function"},
+		"a product that overflows": {func(b *sm.Block) {
+			b.Start(sm.Warpgroups(0, math.MaxInt/128+2, func(*sm.Warpgroup) {}))
+		}, sm.RuleStart, "of a block of 128 threads"},
+		"ranks that overflow": {func(b *sm.Block) {
+			n := math.MaxInt/64 + 1 // 128 times that is 0
+			b.Start(sm.Warpgroups(n, n+1, func(*sm.Warpgroup) {}))
+		}, sm.RuleStart, "of a block of 128 threads"},
+		"a role": {func(b *sm.Block) {
+			b.Pipeline(2, func(rank int) sm.Role { return sm.Role(rank) })
+		}, sm.RulePipeline, "thread 3 has the role Role(3)"},
+		"arrivals that overflow": {func(b *sm.Block) {
+			bar := b.Barrier()
+			b.Warpgroups(func(w *sm.Warpgroup) {
+				bar.Init(w, 128)
+				bar.ArriveN(w, math.MaxInt/64+2) // 128 times that is 128
+			})
+		}, sm.RuleBarrier, fmt.Sprintf("count %d, want 1..", math.MaxInt/64+2)},
+		"arrivals with bytes": {func(b *sm.Block) {
+			bar := b.Barrier()
+			b.Warpgroups(func(w *sm.Warpgroup) {
+				bar.Init(w, 128)
+				bar.ArriveTx(w, -1, 16)
+			})
+		}, sm.RuleBarrier, "count -1, want 1.."},
+	} {
+		for _, m := range modes[:2] {
+			f := fault(t, launch(t, in(m, sm.Config{Block: sm.Dim3{X: 128}}), c.f))
+			if f.Rule != c.rule {
+				t.Errorf("%s, %s: %v", name, mode(m), f)
+			}
+			contains(t, f, "hostile_test.go:", c.want)
+		}
+	}
+}
+
+// TestKept: an agent is of no use when its launch is over, even inside another.
+func TestKept(t *testing.T) {
+	for _, m := range modes[:2] {
+		var kept *sm.Thread
+		cfg := in(m, sm.Config{})
+		if err := launch(t, cfg, func(b *sm.Block) { b.Threads(func(t *sm.Thread) { kept = t }) }); err != nil {
+			t.Fatal(err)
+		}
+		f := fault(t, launch(t, cfg, func(b *sm.Block) { b.Threads(func(*sm.Thread) { kept.SyncThreads() }) }))
+		contains(t, f, "the launch of the agent is over", "hostile_test.go:")
 	}
 }

@@ -198,6 +198,7 @@ func (l *launch) run(ctx context.Context) error {
 	l.agents.Wait()
 	close(over)
 	watch.Wait()
+	l.stopped.Store(true) // for agents that somebody has kept
 	return l.err
 }
 

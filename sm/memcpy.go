@@ -1,18 +1,24 @@
 package sm
 
-// A Group is the threads of a block as cooperative_groups::this_thread_block has them:
-// what its threads do together, each calls with its own Group.
+// A Group is the threads of a block that have been started, as
+// cooperative_groups::this_thread_block has them: what its threads do together, each calls with
+// its own Group.
 type Group struct{ agent }
 
 // ThisThreadBlock returns the group of the thread's block.
 func (t *Thread) ThisThreadBlock() *Group {
 	g := &Group{t.agent}
-	g.parts = int(t.cta.threads.Load())
+	g.part, g.parts = t.rank, int(t.cta.threads.Load())
+	for _, taken := range t.cta.taken[:t.rank/warpSize] {
+		if !taken {
+			g.part -= warpSize
+		}
+	}
 	return g
 }
 
 // Rank returns the thread's rank in the group.
-func (g *Group) Rank() int { return g.rank }
+func (g *Group) Rank() int { return g.part }
 
 // Size returns the number of threads in the group.
 func (g *Group) Size() int { return g.parts }
@@ -59,7 +65,7 @@ func MemcpyAsync[T any](a Agent, dst *Array[T], src []T, to Completion) {
 	r := t.own(dst, "destination")
 	t.holds(r, "destination", len(src)*sizeof[T]())
 	if g.parts > 0 {
-		first, end := share(len(src), g.rank, g.parts), share(len(src), g.rank+1, g.parts)
+		first, end := share(len(src), g.part, g.parts), share(len(src), g.part+1, g.parts)
 		if dst, src = dst.Slice(first, end), src[first:end]; len(src) == 0 {
 			return
 		}

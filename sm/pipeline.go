@@ -1,6 +1,7 @@
 package sm
 
 import (
+	"fmt"
 	"time"
 
 	"example.com/leafhopper/barrier"
@@ -18,7 +19,17 @@ const (
 )
 
 // String returns the name of the constant.
-func (r Role) String() string { return [...]string{"Both", "Producer", "Consumer"}[r] }
+func (r Role) String() string {
+	switch r {
+	case Both:
+		return "Both"
+	case Producer:
+		return "Producer"
+	case Consumer:
+		return "Consumer"
+	}
+	return fmt.Sprintf("Role(%d)", uint8(r))
+}
 
 // A Pipeline is a thread's end of a cuda::pipeline: a queue of stages that producers fill
 // and consumers empty. Stages are a ring, with a full and an empty barrier each:
@@ -53,6 +64,9 @@ func (b *Block) Pipeline(stages int, role func(rank int) Role) []*Pipeline {
 		p := &Pipeline{ring: ring, head: pipeline.ProducerStart(stages), tail: pipeline.ConsumerStart(stages)}
 		if role != nil {
 			p.role = role(rank)
+		}
+		if p.role > Consumer {
+			c.body.fail(RulePipeline, "thread %d has the role %v, want Both, Producer or Consumer", rank, p.role)
 		}
 		if p.role != Consumer {
 			config.Producers++

@@ -157,8 +157,10 @@ var errGoexit = errors.New("the agent ended its goroutine (runtime.Goexit)")
 // recovered turns a panic of the kernel's code into a fault.
 func (r *runner) recovered(v any, returned bool) {
 	a := r.agent()
+	if v, ok := v.(abandon); ok && v.launch == r.cta.launch {
+		return
+	}
 	switch v := v.(type) {
-	case abandon:
 	case nil:
 		if !returned {
 			r.panicked(a, errGoexit, errGoexit)

@@ -205,6 +205,32 @@ func TestGroup(t *testing.T) {
 	}
 }
 
+// TestGroupOfParts: the group of threads that are a part of their block has no others.
+func TestGroupOfParts(t *testing.T) {
+	src := ramp(1000)
+	for _, m := range modes {
+		err := launch(t, in(m, sm.Config{Block: sm.Dim3{X: 160}}), func(b *sm.Block) {
+			x := sm.Shared[int32](b, 1000, 4)
+			rank := func(t *sm.Thread, want int) {
+				g := t.ThisThreadBlock()
+				assert(g.Size() == 64 && g.Rank() == want, "%v is %d of %d", t, g.Rank(), g.Size())
+				sm.MemcpyAsync(g, x, src, nil)
+				g.WaitAll()
+				for i := range src {
+					assert(x.Load(t, i) == src[i], "word %d", i)
+				}
+			}
+			b.Start(
+				sm.Threads(128, 160, func(t *sm.Thread) { rank(t, t.Rank()-96) }),
+				sm.Threads(32, 64, func(t *sm.Thread) { rank(t, t.Rank()-32) }),
+			)
+		})
+		if err != nil {
+			t.Errorf("%s: %v", mode(m), err)
+		}
+	}
+}
+
 // TestWGMMARules: wgmma's own rules are checked under Check.
 func TestWGMMARules(t *testing.T) {
 	for name, c := range map[string]struct {
