@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -249,18 +250,16 @@ func (c *cta) peer(rank int) *cta {
 // A Part is some agents of a CTA, for [Block.Start].
 type Part struct {
 	kind       string
-	first, end int // in units
-	unit       int // threads of an agent
+	first, end int  // in units
+	unit       int  // threads of an agent
+	idle       bool // there is nothing that they run
 	run        func(c *cta, rank int) (*runner, func())
 }
 
 // Threads is a part of a CTA: the threads first to end-1, whole warps of them, each an
 // agent of its own that runs f.
 func Threads(first, end int, f func(*Thread)) Part {
-	if f == nil {
-		return Part{}
-	}
-	return Part{"thread", first, end, 1, func(c *cta, rank int) (*runner, func()) {
+	return Part{"thread", first, end, 1, f == nil, func(c *cta, rank int) (*runner, func()) {
 		t := &Thread{agent: agent{cta: c, kind: "thread", rank: rank, lanes: 1}}
 		r := newRunner(c, &t.agent, c.main)
 		t.run = r
@@ -271,10 +270,7 @@ func Threads(first, end int, f func(*Thread)) Part {
 
 // Warps is a part of a CTA: the warps first to end-1.
 func Warps(first, end int, f func(*Warp)) Part {
-	if f == nil {
-		return Part{}
-	}
-	return Part{"warp", first, end, warpSize, func(c *cta, rank int) (*runner, func()) {
+	return Part{"warp", first, end, warpSize, f == nil, func(c *cta, rank int) (*runner, func()) {
 		w := &Warp{agent: agent{cta: c, kind: "warp", rank: rank, lanes: warpSize}}
 		w.run = newRunner(c, &w.agent, c.main)
 		return w.run, func() { f(w) }
@@ -283,10 +279,7 @@ func Warps(first, end int, f func(*Warp)) Part {
 
 // Warpgroups is a part of a CTA: the warpgroups first to end-1.
 func Warpgroups(first, end int, f func(*Warpgroup)) Part {
-	if f == nil {
-		return Part{}
-	}
-	return Part{"warpgroup", first, end, groupSize, func(c *cta, rank int) (*runner, func()) {
+	return Part{"warpgroup", first, end, groupSize, f == nil, func(c *cta, rank int) (*runner, func()) {
 		w := &Warpgroup{agent: agent{cta: c, kind: "warpgroup", rank: rank, lanes: groupSize}}
 		w.run = newRunner(c, &w.agent, c.main)
 		return w.run, func() { f(w) }
@@ -329,7 +322,7 @@ func (c *cta) start(parts ...Part) {
 		first, end := p.first*p.unit, p.end*p.unit
 		switch {
 		case p.run == nil:
-			c.body.fail(RuleStart, "a Part has no function; Threads, Warps and Warpgroups make them")
+			c.body.fail(RuleStart, "a Part is the zero value; Threads, Warps and Warpgroups make them")
 		case p.first < 0 || p.end < p.first || p.end > block/p.unit:
 			c.body.fail(RuleStart, "%ss %d to %d of a block of %d threads", p.kind, p.first, p.end-1, block)
 		case first%warpSize != 0 || end%warpSize != 0 && end != block:
@@ -343,6 +336,9 @@ func (c *cta) start(parts ...Part) {
 		}
 		threads += end - first
 		agents += p.end - p.first
+	}
+	if i := slices.IndexFunc(parts, func(p Part) bool { return p.idle }); i >= 0 {
+		c.body.fail(RuleStart, "%ss %d to %d have no function", parts[i].kind, parts[i].first, parts[i].end-1)
 	}
 	if agents == 0 {
 		return

@@ -81,9 +81,8 @@ func TestNonsense(t *testing.T) {
 		rule sm.Rule
 		want string
 	}{
-		"no function":    {func(b *sm.Block) { b.Threads(nil) }, sm.RuleStart, "has no function"},
-		"a part without": {func(b *sm.Block) { b.Start(sm.Warps(0, 1, nil)) }, sm.RuleStart, "has no function"},
-		"a zero part":    {func(b *sm.Block) { b.Start(sm.Part{}) }, sm.RuleStart, "has no function"},
+		"no function":    {func(b *sm.Block) { b.Threads(nil) }, sm.RuleStart, "have no function"},
+		"a part without": {func(b *sm.Block) { b.Start(sm.Warps(0, 1, nil)) }, sm.RuleStart, "have no function"},
 		"a product that overflows": {func(b *sm.Block) {
 			b.Start(sm.Warpgroups(0, math.MaxInt/128+2, func(*sm.Warpgroup) {}))
 		}, sm.RuleStart, "of a block of 128 threads"},

@@ -101,6 +101,7 @@ type launch struct {
 	agents  sync.WaitGroup
 
 	stopped atomic.Bool
+	watched atomic.Bool // every access of an Array is an operation
 	mu      sync.Mutex
 	err     error                 // why it stopped
 	live    map[*cluster]struct{} // those resident
@@ -122,6 +123,7 @@ func newLaunch(cfg Config, kernel Kernel) (*launch, error) {
 	l.clusters = l.inGrid.Size()
 	if cfg.Check {
 		l.sched = newScheduler(cfg.Seed, cfg.Schedule)
+		l.watched.Store(true)
 	}
 	return l, nil
 }
@@ -198,7 +200,7 @@ func (l *launch) run(ctx context.Context) error {
 	l.agents.Wait()
 	close(over)
 	watch.Wait()
-	l.stopped.Store(true) // for agents that somebody has kept
+	l.halt() // agents that somebody has kept
 	return l.err
 }
 
@@ -262,13 +264,19 @@ func (l *launch) stop(err error) {
 		return
 	}
 	l.err = err
-	l.stopped.Store(true)
+	l.halt()
 	if l.sched != nil {
 		return // one runner runs, and hands on to the others as it ends
 	}
 	for c := range l.live {
 		c.wakeAll()
 	}
+}
+
+// halt ends agents at their next operation.
+func (l *launch) halt() {
+	l.stopped.Store(true)
+	l.watched.Store(true)
 }
 
 // functionName returns what a reader calls the function of a kernel: without its
