@@ -99,8 +99,13 @@ func testPackedStages[O gemm.Output, I gemm.Element](t *testing.T) {
 // TestPackedEdges takes sizes next to the dimensions of the register tile, and a
 // product of tiles and stages of the engine's own choice.
 func TestPackedEdges(t *testing.T) {
-	eachKernel(t, asm.BF16, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		ms, ns, ks := around(1, k.MR), around(1, k.NR, 9*k.NR), around(1, k.KStep(asm.BF16)*k.KPack)
+	t.Run("bf16", testPackedEdges[bf16.BF16])
+	t.Run("f32", testPackedEdges[float32])
+}
+
+func testPackedEdges[I gemm.Element](t *testing.T) {
+	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+		ms, ns, ks := around(1, k.MR), around(1, k.NR, 9*k.NR), around(1, k.KStep(typeOf[I]())*k.KPack)
 		i := 0
 		for _, m := range ms {
 			for _, n := range ns {
@@ -110,7 +115,9 @@ func TestPackedEdges(t *testing.T) {
 					}
 					s := size(m, n, kk, opts...)
 					s.tb, s.tc, s.ring = i&1 != 0, i&2 != 0, i&4 != 0
-					samePacked[float32, bf16.BF16](t, s, product[float32, bf16.BF16](t, s))
+					samePacked[float32, I](t, s, product[float32, I](t, s))
+					s.alpha, s.beta, s.tc = 0.75, float32(i&1), !s.tc
+					samePacked[float16.Float16, I](t, s, product[float16.Float16, I](t, s))
 				}
 			}
 		}
@@ -119,9 +126,9 @@ func TestPackedEdges(t *testing.T) {
 		}
 		s := size(600, 1100, 700, append(opts[:len(opts):len(opts)], gemm.WithWorkers(4))...)
 		s.ring = true
-		want := product[float32, bf16.BF16](t, s)
+		want := product[float32, I](t, s)
 		for _, s.tb = range []bool{false, true} {
-			if st := samePacked[float32, bf16.BF16](t, s, want); !gemm.Starves(k) && (st.Inline || st.Stages < 2) {
+			if st := samePacked[float32, I](t, s, want); !gemm.Starves(k) && (st.Inline || st.Stages < 2) {
 				t.Errorf("%v: want several stages", st)
 			}
 		}
