@@ -31,11 +31,17 @@ func Machines() (names []string) {
 }
 
 // Explain says in some ten lines how a product would be computed in native arithmetic, and why not otherwise.
-// It is an error if there is no such machine, if it has no such kernel, or if a size is less than 1. What a pretended
-// machine has of a kernel is what this build has of it, whatever this processor lacks.
+// It is an error if there is no such machine, if it has no such kernel, if a size is less than 1, or if C's type or
+// the workers are none of a product's. What a pretended machine has of a kernel is what this build has of it, whatever
+// this processor lacks.
 func Explain(a Question) (string, error) {
-	if min(a.M, a.N, a.K) < 1 {
+	switch {
+	case min(a.M, a.N, a.K) < 1:
 		return "", fmt.Errorf("gemm: Explain: %dx%dx%d has a size less than 1", a.M, a.N, a.K)
+	case a.Out > asm.F32:
+		return "", fmt.Errorf("gemm: Explain: C holds %v; it may hold bf16, f16 or f32", a.Out)
+	case uint(a.Workers) > MaxWorkers:
+		return "", fmt.Errorf("gemm: Explain: %d workers, outside 0..%d", a.Workers, MaxWorkers)
 	}
 	on := plan.Here
 	k, err := asm.Select(a.Type, a.Kernel)

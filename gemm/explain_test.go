@@ -1,6 +1,7 @@
 package gemm_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -29,6 +30,9 @@ func TestExplain(t *testing.T) {
 		`gemm: Explain: there is no machine "z80"; machines: zen3, zen4, zen5, intel, amx, go`: {
 			M: 1, N: 1, K: 1, Machine: "z80",
 		},
+		`gemm: Explain: C holds e4m3; it may hold bf16, f16 or f32`:              {M: 1, N: 1, K: 1, Out: asm.E4M3},
+		`gemm: Explain: C holds Type(9); it may hold bf16, f16 or f32`:           {M: 1, N: 1, K: 1, Out: 9},
+		fmt.Sprintf(`gemm: Explain: -1 workers, outside 0..%d`, gemm.MaxWorkers): {M: 1, N: 1, K: 1, Workers: -1},
 	} {
 		if _, err := gemm.Explain(q); err == nil || err.Error() != want {
 			t.Errorf("%+v: error %v, want %s", q, err, want)

@@ -24,7 +24,10 @@ func setupExplain(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) 
 	fs.StringVar(&q.Kernel, "kernel", "", "`kernel`, see gemmbench kernels (default: the best)")
 	return func(_ context.Context, stdout, _ io.Writer) error {
 		shapes, err := parseShapes(*size)
-		if err != nil || len(shapes) != 1 {
+		if err != nil {
+			return usagef("explain: -size: %w", err)
+		}
+		if len(shapes) != 1 {
 			return usagef("explain: -size: %q is not one size", *size)
 		}
 		q.M, q.N, q.K = shapes[0][0], shapes[0][1], shapes[0][2]
@@ -48,7 +51,7 @@ func setupExplain(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) 
 		}
 		text, err := gemm.Explain(q)
 		if err != nil {
-			return usageError{err}
+			return usagef("explain: %w", err)
 		}
 		if _, err := fmt.Fprint(stdout, text); err != nil {
 			return usagef("explain: writing the result: %w", err)
