@@ -7,8 +7,6 @@ import (
 	"unsafe"
 )
 
-var hasAVX512, hasAVX2 = machine().lacks(isaAVX512) == nil, machine().lacks(isaAVX2) == nil
-
 // applyVectors is applyGeneric, in assembly, if there is any.
 func applyVectors(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, cols int, v Vector, how pass) bool {
 	switch {

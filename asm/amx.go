@@ -25,33 +25,35 @@ const (
 	amxStep      = 16 // words of K in a tile
 )
 
-// goAMX returns the functions of the exact model of AMX: its own arithmetic, and packers and stream kernels that take
-// no tiles.
-func goAMX() functions {
-	var f functions
-	if assembled && machine().lacks(isaAVX512) == nil {
+// withoutTiles are the functions of amx that take no tiles but AVX-512, where that is: goamx has them, too.
+var withoutTiles = func() (f functions) {
+	if hasAVX512 {
 		f.packA, f.packB, f.stream = amx.packA, amx.packB, amx.stream
 	}
-	shape := &Kernel{MR: amxMR, NR: amxNR, KPack: 2}
-	rounds := roundGeneric(shape, mulTiles, rowsTiles, BF16)
-	f.strip = func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to Store) {
-		if to&StoreBF16 != 0 {
-			rounds.mul(k, m, a, b, src, lds, dst, ldd)
-		} else {
-			mulTiles(k, m, a, b, src, lds, dst, ldd)
-		}
-	}
-	f.rows = func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to Store) {
-		if to&StoreBF16 != 0 {
-			rounds.rows(k, m, a, b, src, lds, dst, ldd, lda)
-		} else {
-			rowsTiles(k, m, a, b, src, lds, dst, ldd, lda)
-		}
-	}
-	f.stores, f.sweep = StoreBF16, sweepGeneric(shape, mulTiles)
-	f.peak, f.flops = peakDotBF16, peakDotBF16Flops
 	return f
+}()
+
+// stripTiles and stripRowsTiles are the twins of the strip kernels of AMX.
+func stripTiles(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to Store) {
+	mul := KernelFunc(mulTiles)
+	if to&StoreBF16 != 0 {
+		mul = roundTiles.mul
+	}
+	mul(k, m, a, b, src, lds, dst, ldd)
 }
+
+func stripRowsTiles(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to Store) {
+	rows := rowsFunc(rowsTiles)
+	if to&StoreBF16 != 0 {
+		rows = roundTiles.rows
+	}
+	rows(k, m, a, b, src, lds, dst, ldd, lda)
+}
+
+var (
+	tilesShape = Kernel{MR: amxMR, NR: amxNR, KPack: 2}
+	roundTiles = roundGeneric(&tilesShape, mulTiles, rowsTiles, BF16)
+)
 
 // lacksTiles returns nil if the operating system lets this process use the tiles of AMX, and otherwise the reason why
 // not.

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 		has := c.has
 		c.has = func(f string) bool { return f == "AMXTILE" || f == "AMXBF16" || has(f) }
 		c.tiles = nil
-		kernels = append(register(c), registerHopper(c)...)
+		kernels = register(c)
 		best = [...][numTypes]*Kernel{Native: choose(kernels, Native), Hopper: choose(kernels, Hopper)}
 	}
 	os.Exit(m.Run())

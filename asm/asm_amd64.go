@@ -5,18 +5,33 @@ package asm
 // assembled says that this build has assembly.
 const assembled = true
 
+// What there is for functions of no kernel.
+var (
+	hasAVX2   = machine().lacks(isaAVX2) == nil
+	hasAVX512 = machine().lacks(isaAVX512) == nil
+	hasVBMI   = machine().lacks(isaVBMI) == nil
+)
+
+// Packers of B that fp8 takes, too.
+var (
+	packB512Pairs = packers512(BF16, 2, 32, packAlong512Pairsx32, packAcross512Pairsx32)
+	packB512BF16  = packers512(BF16, 1, 32, packAlong512BF16x32, packAcross512BF16x32)
+)
+
 // The kernels in assembly, by role. flops are those of a turn of the peak loop: accumulators × lanes × 2, and twice
-// that for pairs.
+// that for pairs. The kernels of Hopper's arithmetic pack values as the native ones do that have panels as wide.
 var (
 	avx512BF16 = functions{
 		strip: mul512Pairs, rows: rows512Pairs, stores: StorePast | StoreBF16,
 		packA:   [numTypes][2]PackFunc{BF16: packers512(BF16, 2, 8, packAlong512Pairsx8, packAcross512Pairsx8)},
-		packB:   [numTypes][2]PackFunc{BF16: packers512(BF16, 2, 32, packAlong512Pairsx32, packAcross512Pairsx32)},
+		packB:   [numTypes][2]PackFunc{BF16: packB512Pairs, E4M3: pairs8.packB(E4M3), E5M2: pairs8.packB(E5M2)},
 		mulPack: [numTypes][2]mulPackFunc{BF16: {mulPackAcross512Pairs, mulPackAlong512Pairs}},
-		stream:  [numTypes]streamFuncs{BF16: streamPairs.roles()},
-		edge:    edgesAVX512BF16.multiply,
-		lanes:   [numTypes]LanesFunc{BF16: lanesOf(BF16, 2, lanes512Pairs)},
-		peak:    peak512Pairs, flops: 24 * 16 * 4,
+		stream: [numTypes]streamFuncs{
+			BF16: streamPairs.roles(), E4M3: pairs8.streams(E4M3), E5M2: pairs8.streams(E5M2),
+		},
+		edge:  edgesAVX512BF16.multiply,
+		lanes: [numTypes]LanesFunc{BF16: lanesOf(BF16, 2, lanes512Pairs)},
+		peak:  peak512Pairs, flops: 24 * 16 * 4,
 	}
 	avx512 = functions{
 		strip: mul512Words, rows: rows512Words, stores: StorePast | StoreBF16 | StoreF16,
@@ -26,16 +41,20 @@ var (
 			F32:  packers512(F32, 1, 8, packAlong512Wordsx8, packAcross512Wordsx8),
 		},
 		packB: [numTypes][2]PackFunc{
-			BF16: packers512(BF16, 1, 32, packAlong512BF16x32, packAcross512BF16x32),
+			BF16: packB512BF16,
 			F16:  packers512(F16, 1, 32, packAlong512F16x32, packAcross512F16x32),
 			F32:  packers512(F32, 1, 32, packAlong512Wordsx32, packAcross512Wordsx32),
+			E4M3: words8.packB(E4M3), E5M2: words8.packB(E5M2),
 		},
 		mulPack: [numTypes][2]mulPackFunc{
 			BF16: {mulPackAcross512BF16, mulPackAlong512BF16},
 			F16:  {mulPackAcross512F16, mulPackAlong512F16},
 			F32:  {mulPackAcross512Words, mulPackAlong512Words},
 		},
-		stream:   [numTypes]streamFuncs{BF16: streamBF16.roles(), F16: streamF16.roles(), F32: streamWords.roles()},
+		stream: [numTypes]streamFuncs{
+			BF16: streamBF16.roles(), F16: streamF16.roles(), F32: streamWords.roles(),
+			E4M3: words8.streams(E4M3), E5M2: words8.streams(E5M2),
+		},
 		edge:     edgesAVX512.multiply,
 		unpacked: unpackedOf(&unpackedAVX512, &unpackedAcrossAVX512, vector512),
 		lanes: [numTypes]LanesFunc{
@@ -71,6 +90,18 @@ var (
 			F32:  lanesOf(F32, 1, lanes256Words),
 		},
 		peak: peak256Words, flops: 12 * 8 * 2,
+	}
+	hopper512 = functions{
+		mul: hopperShape512.adding(code512.mul), mulF16: code512.mulF16,
+		packA: code512.packers(sideA, 32, &avx512.packA), packB: code512.packers(sideB, 64, &avx512.packB),
+		finish: code512.finish,
+		peak:   peakHopper512, flops: 8 * 16 * 2,
+	}
+	hopper256 = functions{
+		mul: hopperShape256.adding(code256.mul), mulF16: code256.mulF16,
+		packA: code256.packers(sideA, 16, &avx2.packA), packB: code256.packers(sideB, 24, &avx2.packB),
+		finish: code256.finish,
+		peak:   peakHopper256, flops: 6 * 8 * 2,
 	}
 	amx = functions{
 		strip: stripAMX, rows: stripRowsAMX, stores: StorePast | StoreBF16,

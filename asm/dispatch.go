@@ -106,8 +106,8 @@ func (c cpu) halves() bool { return c.amd && c.family == 0x19 }
 
 // explain fills in the reason for or against each kernel, for each type.
 func explain(ks []*Kernel, c cpu) {
-	chosen := choose(ks, Native)
 	for _, k := range ks {
+		chosen := choose(ks, k.Arithmetic)
 		for t := range Type(numTypes) {
 			k.why[t] = reason(k, chosen[t], t, c)
 		}
@@ -116,7 +116,9 @@ func explain(ks []*Kernel, c cpu) {
 
 func reason(k, chosen *Kernel, t Type, c cpu) string {
 	switch {
-	case !k.accepts[t]:
+	case k.Arithmetic == Hopper:
+		return reasonHopper(k, chosen, t)
+	case !k.Accepts(t):
 		return fmt.Sprintf("not for %v: it multiplies pairs of bf16 only", t)
 	case k.err != nil:
 		return fmt.Sprintf("not for %v: %v", t, k.err)
@@ -131,6 +133,19 @@ func reason(k, chosen *Kernel, t Type, c cpu) string {
 			t, chosen.Name)
 	}
 	return fmt.Sprintf("not for %v: %s is faster", t, chosen.Name)
+}
+
+// reasonHopper is reason for Hopper's arithmetic.
+func reasonHopper(k, chosen *Kernel, t Type) string {
+	switch {
+	case k.err != nil:
+		return fmt.Sprintf("not for %v in Hopper's arithmetic: %v", t, k.err)
+	case k != chosen:
+		return fmt.Sprintf("not for %v in Hopper's arithmetic: %s has the same bits and is faster", t, chosen.Name)
+	case k.Name == "hopper-go":
+		return fmt.Sprintf("chosen for %v in Hopper's arithmetic: no assembly kernel runs here, portable Go does", t)
+	}
+	return fmt.Sprintf("chosen for %v in Hopper's arithmetic: %s is the widest that this core has for it", t, k.ISA)
 }
 
 func strength(k *Kernel, t Type, c cpu) string {

@@ -43,23 +43,8 @@ const (
 
 var pieces8 = sync.Pool{New: func() any { return new([pieceBytes]byte) }}
 
-// accept8 has k, if it is native, multiply fp8 as it does bf16.
-func (k *Kernel) accept8() {
-	if k.Arithmetic != Native {
-		return
-	}
-	for _, t := range []Type{E4M3, E5M2} {
-		k.accepts[t] = true
-		for slot, kContiguous := range []bool{false, true} {
-			k.packA[t][slot] = packing8(k, t, k.MR, kContiguous, k.packA[BF16][slot])
-			k.packB[t][slot] = packing8(k, t, k.NR, kContiguous, k.packB[BF16][slot])
-		}
-	}
-	k.functions8()
-}
-
-// packing8 returns the packer of fp8 of type t into panels of width rows or columns, of which pack makes panels of
-// bf16.
+// packing8 returns the packer of fp8 of type t into panels of k, of width rows or columns, of which pack makes panels
+// of bf16.
 func packing8(k *Kernel, t Type, width int, kContiguous bool, pack PackFunc) PackFunc {
 	panel := func(n int) int { return k.Words(BF16, n) * width * 4 }
 	if kContiguous {

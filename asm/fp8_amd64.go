@@ -16,8 +16,6 @@ var tables8 = func() (t [2]table8) {
 	return t
 }()
 
-var hasVBMI = machine().lacks(isaVBMI) == nil
-
 // widenMost bounds the elements of one call in assembly.
 const widenMost = 1 << 16
 
@@ -50,47 +48,60 @@ func widenRows(t Type, dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, row
 // A packAcross8 packs n columns, 1 to 64, into one panel of 32 or two that lie panel bytes apart.
 type packAcross8 func(dst, src unsafe.Pointer, stride, n, k, panel int, tables *table8)
 
-// functions8 gives k the functions of fp8 that fit its panels.
-func (k *Kernel) functions8() {
-	if !hasVBMI {
-		return
-	}
-	stream, straight, transposed := &streamPairs8, packAcross512Pairs8x64, packAlong512Pairs8x16
-	switch k.Name {
-	case "avx512":
-		stream, straight, transposed = &streamWords8, packAcross512Words8x64, packAlong512Words8x16
-	case "avx512bf16":
-	default:
-		return
-	}
-	for i, t := range []Type{E4M3, E5M2} {
-		k.packB[t][packSlot(false)] = copying8(k.KPack, straight, &tables8[i])
-		k.packB[t][packSlot(true)] = transposing8(k.KPack, transposed, &tables8[i], k.packB[t][packSlot(true)])
-		s := *stream
-		s.table, s.pack = &tables8[i], k.packB[t][packSlot(true)]
-		k.stream[t] = s.roles()
-	}
+// A kernel8 is what a native kernel has for fp8 with AVX512-VBMI.
+type kernel8 struct {
+	kpack      int
+	bf16       [2]PackFunc // of B, by orientation
+	straight   packAcross8
+	transposed func(c *streamBlock)
+	stream     *streamKernel
 }
 
-// copying8 returns the packer of rows of K.
-func copying8(kpack int, straight packAcross8, tables *table8) PackFunc {
+var (
+	pairs8 = kernel8{2, packB512Pairs, packAcross512Pairs8x64, packAlong512Pairs8x16, &streamPairs8}
+	words8 = kernel8{1, packB512BF16, packAcross512Words8x64, packAlong512Words8x16, &streamWords8}
+)
+
+// packB returns the packers of B of type t, by orientation.
+func (f *kernel8) packB(t Type) (slots [2]PackFunc) {
+	if hasVBMI {
+		slots[packSlot(false)] = f.copying(&tables8[t-E4M3])
+		slots[packSlot(true)] = f.transposing(t)
+	}
+	return slots
+}
+
+// streams returns the functions for few rows of A by a B of type t.
+func (f *kernel8) streams(t Type) streamFuncs {
+	if !hasVBMI {
+		return streamFuncs{}
+	}
+	s := *f.stream
+	s.table, s.pack = &tables8[t-E4M3], f.transposing(t)
+	return s.roles()
+}
+
+// copying returns the packer of rows of K.
+func (f *kernel8) copying(tables *table8) PackFunc {
 	const width, columns = 32, 64
 	return func(dst, src unsafe.Pointer, stride, r, k int) {
-		panel := (k + kpack - 1) / kpack * width * 4
+		panel := (k + f.kpack - 1) / f.kpack * width * 4
 		for k0 := 0; k0 < k; k0 += straightChunk {
 			for i := 0; i < r; i += columns {
-				straight(unsafe.Add(dst, i/width*panel+k0/kpack*width*4), unsafe.Add(src, k0*stride+i), stride,
+				f.straight(unsafe.Add(dst, i/width*panel+k0/f.kpack*width*4), unsafe.Add(src, k0*stride+i), stride,
 					min(r-i, columns), min(k-k0, straightChunk), panel, tables)
 			}
 		}
 	}
 }
 
-// transposing8 returns the packer of rows along K: of whole panels and blocks of K, and otherwise rest.
-func transposing8(kpack int, transposed func(c *streamBlock), tables *table8, rest PackFunc) PackFunc {
+// transposing returns the packer of rows along K: of whole panels and blocks of K, and otherwise by way of bf16.
+func (f *kernel8) transposing(t Type) PackFunc {
 	const width, half, block = 32, 16, 64
+	tables := &tables8[t-E4M3]
+	rest := packing8(&Kernel{KPack: f.kpack}, t, width, true, f.bf16[packSlot(true)])
 	return func(dst, src unsafe.Pointer, stride, r, k int) {
-		panel := (k + kpack - 1) / kpack * width * 4
+		panel := (k + f.kpack - 1) / f.kpack * width * 4
 		c := streamBlocks.Get().(*streamBlock)
 		c.table = tables
 		deep := k &^ (block - 1)
@@ -106,12 +117,12 @@ func transposing8(kpack int, transposed func(c *streamBlock), tables *table8, re
 					for row := range half {
 						slot.rows[row] = unsafe.Add(from, (j+row)*stride+k0)
 					}
-					slot.a, c.k = unsafe.Add(to, k0/kpack*width*4+j*4), min(deep-k0, packChunk)/block
-					transposed(c)
+					slot.a, c.k = unsafe.Add(to, k0/f.kpack*width*4+j*4), min(deep-k0, packChunk)/block
+					f.transposed(c)
 				}
 			}
 			if deep < k {
-				rest(unsafe.Add(to, deep/kpack*width*4), unsafe.Add(from, deep), stride, width, k-deep)
+				rest(unsafe.Add(to, deep/f.kpack*width*4), unsafe.Add(from, deep), stride, width, k-deep)
 			}
 		}
 		c.release()

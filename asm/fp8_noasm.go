@@ -4,8 +4,6 @@ package asm
 
 import "unsafe"
 
-func (k *Kernel) functions8() {}
-
 func widenRows(t Type, dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int) {
 	widenGeneric(t, dst, ldd, src, lds, rows, n)
 }

@@ -1,9 +1,6 @@
 package asm
 
-import (
-	"fmt"
-	"unsafe"
-)
+import "unsafe"
 
 // # Hopper's arithmetic
 //
@@ -142,64 +139,4 @@ func (s *hopperShape) bytes(side hopperSide, words int) int {
 		n = s.nr*4 + s.pitch
 	}
 	return roundUp(headerBytes+words*n, 64)
-}
-
-// registerHopper builds the kernels of Hopper's arithmetic, runnable or not, in order of preference.
-func registerHopper(c cpu) []*Kernel {
-	all := [numTypes]bool{BF16: true, F16: true, F32: true, E4M3: true, E5M2: true}
-	ks := []*Kernel{
-		{Name: "hopper-avx512", ISA: "AVX-512", needs: isaAVX512, exact: &hopperShape512, functions: hopper512},
-		{Name: "hopper-avx2", ISA: "AVX2+F16C", needs: isaAVX2, exact: &hopperShape256, functions: hopper256},
-		{Name: "hopper-go", ISA: "Go", exact: &hopperShapeGo,
-			functions: functions{peak: peakHopperGo, flops: peakHopperGoFlops}},
-	}
-	for _, k := range ks {
-		s := k.exact
-		k.Arithmetic, k.MR, k.NR, k.KPack, k.accepts = Hopper, s.mr, s.nr, 1, all
-		k.Ref = func(depth, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
-			mulExact(s, depth, m, a, b, src, lds, dst, ldd, false)
-		}
-		k.RefF16 = func(depth, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
-			mulExact(s, depth, m, a, b, src, lds, dst, ldd, true)
-		}
-		for t := range Type(numTypes) {
-			if k.finishB[t] != nil {
-				continue
-			}
-			for slot, kContiguous := range []bool{false, true} {
-				k.packA[t][slot] = packHopperGo(s, t, sideA, kContiguous)
-				k.packB[t][slot] = packHopperGo(s, t, sideB, kContiguous)
-			}
-			k.finishB[t] = func(p hopperPanel, depth int) { s.finishGo(p, t, sideB, depth) }
-		}
-		k.err, k.MulF16 = c.lacks(k.needs), k.mulF16
-		if k.Name == "hopper-go" {
-			k.Mul, k.MulF16 = k.Ref, k.RefF16
-		}
-		k.complete()
-		k.Ref = s.adding(k.Ref)
-		if k.Mul != nil {
-			k.Mul = s.adding(k.Mul)
-		}
-	}
-	chosen := choose(ks, Hopper)
-	for _, k := range ks {
-		for t := range Type(numTypes) {
-			k.why[t] = reasonHopper(k, chosen[t], t)
-		}
-	}
-	return ks
-}
-
-// reasonHopper is reason for Hopper's arithmetic.
-func reasonHopper(k, chosen *Kernel, t Type) string {
-	switch {
-	case k.err != nil:
-		return fmt.Sprintf("not for %v in Hopper's arithmetic: %v", t, k.err)
-	case k != chosen:
-		return fmt.Sprintf("not for %v in Hopper's arithmetic: %s has the same bits and is faster", t, chosen.Name)
-	case k.Name == "hopper-go":
-		return fmt.Sprintf("chosen for %v in Hopper's arithmetic: no assembly kernel runs here, portable Go does", t)
-	}
-	return fmt.Sprintf("chosen for %v in Hopper's arithmetic: %s is the widest that this core has for it", t, k.ISA)
 }

@@ -34,38 +34,25 @@ type hopperCode struct {
 	zmm bool // AVX-512, otherwise AVX2
 }
 
-// The kernels of Hopper's arithmetic, by role. The packers of values are those of the native kernel that has panels
-// as wide.
 var (
-	hopper512 = hopperCode{&hopperShape512, true}.functions(&avx512, 32, 64, peakHopper512, 8*16*2)
-	hopper256 = hopperCode{&hopperShape256, false}.functions(&avx2, 16, 24, peakHopper256, 6*8*2)
+	code512 = hopperCode{&hopperShape512, true}
+	code256 = hopperCode{&hopperShape256, false}
 )
 
-// functions returns what c does for a kernel, whose packers pack the values of groups of rows, or columns, as native
-// does. flops are those of a turn of the peak loop: vectors × lanes × 2.
-func (c hopperCode) functions(native *functions, groupA, groupB int, peak func(n int), flops int) functions {
-	f := functions{mul: c.mul, mulF16: c.mulF16, peak: peak, flops: flops}
+// packers returns the packers of one side, which pack the values of groups of rows, or columns, as native packers do.
+func (c hopperCode) packers(side hopperSide, group int, native *[numTypes][2]PackFunc) (all [numTypes][2]PackFunc) {
 	for t := range Type(numTypes) {
-		wide := widened(t)
 		for slot, kContiguous := range []bool{false, true} {
-			a, b := c.packer(t, sideA, groupA), c.packer(t, sideB, groupB)
-			a.partwise(kContiguous, native.packA[wide][slot])
-			if !kContiguous {
-				a.values = a.widening(false, a.straight(c.zmm, wide, native.packA[wide][slot]))
+			p := hopperPacker{hopperShape: c.hopperShape, t: t, side: side, group: group, finish: c.finish}
+			if pack := native[widened(t)][slot]; side == sideA && !kContiguous {
+				p.values = p.widening(false, p.straight(c.zmm, widened(t), pack))
+			} else {
+				p.partwise(kContiguous, pack)
 			}
-			b.partwise(kContiguous, native.packB[wide][slot])
-			f.packA[t][slot], f.packB[t][slot] = a.packFunc(kContiguous), b.packFunc(kContiguous)
-			f.finishB[t] = b.finish
+			all[t][slot] = p.packFunc(kContiguous)
 		}
 	}
-	return f
-}
-
-// packer returns a packer of one side, to which it leaves how values are packed.
-func (c hopperCode) packer(t Type, side hopperSide, group int) *hopperPacker {
-	p := &hopperPacker{hopperShape: c.hopperShape, t: t, side: side, group: group}
-	p.finish = func(panel hopperPanel, depth int) { p.finishAssembly(c.zmm, panel, depth) }
-	return p
+	return all
 }
 
 // steps calls the assembly for steps of products products.

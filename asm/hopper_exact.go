@@ -127,9 +127,20 @@ func (h *hopperHeader) infinite(sum float64, x, y *hopperRow) float32 {
 	return float32(sum)
 }
 
-// mulExact is the kernel in plain Go, with accumulators in f16 if asked to. It reads the values of the panels, not
-// the exponents, and works for all operands.
-func mulExact(s *hopperShape, k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, f16 bool) {
+// mul is the kernel in plain Go, and mulF16 that with accumulators in f16.
+func (s *hopperShape) mul(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+	s.adding(func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+		s.mulExact(k, m, a, b, src, lds, dst, ldd, false)
+	})(k, m, a, b, src, lds, dst, ldd)
+}
+
+func (s *hopperShape) mulF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+	s.mulExact(k, m, a, b, src, lds, dst, ldd, true)
+}
+
+// mulExact is both, but for blocks of K that end. It reads the values of the panels, not the exponents, and works for
+// all operands.
+func (s *hopperShape) mulExact(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, f16 bool) {
 	var x hopperRow
 	var columns [maxHopperNR]hopperRow
 	for p := range m {

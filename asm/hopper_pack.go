@@ -32,7 +32,7 @@ type hopperPacker struct {
 	// beyond k, and the parts of a panel of which no row exists.
 	values func(dst, src unsafe.Pointer, stride, n, k, depth int)
 	// finish makes the header and the exponents of a panel from its values.
-	finish func(p hopperPanel, depth int)
+	finish func(p hopperPanel, t Type, side hopperSide, depth int)
 }
 
 // pack is a PackFunc.
@@ -57,7 +57,7 @@ func (c *hopperPacker) pack(dst, src unsafe.Pointer, stride, r, k int, kContiguo
 				}
 				clear(unsafe.Slice((*uint32)(p.values), depth*width)[j*depth+from*sub : (j+sub)*depth])
 			}
-			c.finish(p, depth)
+			c.finish(p, c.t, c.side, depth)
 		}
 	}
 }
@@ -75,11 +75,10 @@ func (c hopperPacker) packFunc(kContiguous bool) PackFunc {
 	return func(dst, src unsafe.Pointer, stride, r, k int) { c.pack(dst, src, stride, r, k, kContiguous) }
 }
 
-// packHopperGo returns the plain-Go packer of one operand.
-func packHopperGo(s *hopperShape, t Type, side hopperSide, kContiguous bool) PackFunc {
-	c := hopperPacker{hopperShape: s, t: t, side: side, group: s.width(side)}
-	c.finish = func(p hopperPanel, depth int) { s.finishGo(p, t, side, depth) }
-	c.partwise(kContiguous, packer(widened(t), 1, s.sub(side), kContiguous))
+// packer returns the plain-Go packer of one operand.
+func (s *hopperShape) packer(t Type, side hopperSide, kContiguous bool) PackFunc {
+	c := hopperPacker{hopperShape: s, t: t, side: side, group: s.width(side), finish: s.finishGo}
+	c.partwise(kContiguous, packerGo(widened(t), 1, s.sub(side), kContiguous))
 	return c.packFunc(kContiguous)
 }
 

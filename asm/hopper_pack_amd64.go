@@ -13,9 +13,9 @@ import (
 type hopperScan struct{ largest, smallest, sum [16]uint32 }
 
 // scan calls the assembly for n elements of K of a part of a panel, a multiple of L. It rounds those of tf32.
-func (c *hopperPacker) scan(zmm bool, values unsafe.Pointer, n int, out *hopperScan) {
-	side := c.side
-	switch hopperKinds[c.t].products {
+func (c hopperCode) scan(t Type, side hopperSide, values unsafe.Pointer, n int, out *hopperScan) {
+	zmm := c.zmm
+	switch hopperKinds[t].products {
 	case 16:
 		switch {
 		case zmm && side == sideA:
@@ -53,13 +53,13 @@ func (c *hopperPacker) scan(zmm bool, values unsafe.Pointer, n int, out *hopperS
 }
 
 // exponents calls the assembly for n elements of K of a panel. half is the distance in bytes to the second part of B.
-func (c *hopperPacker) exponents(zmm bool, dst, values unsafe.Pointer, n, normal, base, half int) {
+func (c hopperCode) exponents(side hopperSide, dst, values unsafe.Pointer, n, normal, base, half int) {
 	switch {
-	case zmm && c.side == sideA:
+	case c.zmm && side == sideA:
 		exponentsHopper512A(dst, values, n/2, normal, base)
-	case zmm:
+	case c.zmm:
 		exponentsHopper512B(dst, values, n, normal, base, half)
-	case c.side == sideA:
+	case side == sideA:
 		exponentsHopper256A(dst, values, n/2, normal, base)
 	default:
 		exponentsHopper256B(dst, values, n, normal, base, half)
@@ -69,10 +69,10 @@ func (c *hopperPacker) exponents(zmm bool, dst, values unsafe.Pointer, n, normal
 // finishChunk is the number of elements of K that one call of assembly scans or writes.
 const finishChunk = 2048
 
-// finishAssembly is finishGo.
-func (c *hopperPacker) finishAssembly(zmm bool, p hopperPanel, depth int) {
-	h := newHeader(c.t)
-	width, sub := c.width(c.side), c.sub(c.side)
+// finish is finishGo, in assembly.
+func (c hopperCode) finish(p hopperPanel, t Type, side hopperSide, depth int) {
+	h := newHeader(t)
+	width, sub := c.width(side), c.sub(side)
 	largest, smallest, sum := uint32(0), uint32(math.MaxUint32), uint32(0)
 	// The parts of a panel of B lie one after the other.
 	for k0 := 0; k0 < depth*width/sub; k0 += finishChunk {
@@ -82,7 +82,7 @@ func (c *hopperPacker) finishAssembly(zmm bool, p hopperPanel, depth int) {
 		for i := range found.smallest {
 			found.smallest[i] = math.MaxUint32 // the lanes that a shorter vector does not have
 		}
-		c.scan(zmm, values, n, &found)
+		c.scan(t, side, values, n, &found)
 		for i := range found.sum {
 			largest, smallest = max(largest, found.largest[i]), min(smallest, found.smallest[i])
 			sum = max(sum, found.sum[i])
@@ -100,11 +100,11 @@ func (c *hopperPacker) finishAssembly(zmm bool, p hopperPanel, depth int) {
 
 	normal, base := 127+int(h.normal), 127+int(h.largest)-63
 	row := 4 * c.mr
-	if c.side == sideB {
+	if side == sideB {
 		row = c.pitch
 	}
 	for k0 := 0; k0 < depth; k0 += finishChunk {
-		c.exponents(zmm, unsafe.Add(p.exponents, k0*row), unsafe.Add(p.values, k0*sub*4),
+		c.exponents(side, unsafe.Add(p.exponents, k0*row), unsafe.Add(p.values, k0*sub*4),
 			min(depth-k0, finishChunk), normal, base, depth*sub*4)
 	}
 }

@@ -142,7 +142,7 @@ func TestHopperPack(t *testing.T) {
 					if side == sideB {
 						pack = k.PackB(typ, kContiguous)
 					}
-					twin := packHopperGo(k.exact, typ, side, kContiguous)
+					twin := k.exact.packer(typ, side, kContiguous)
 					t.Run(fmt.Sprintf("side=%d/%v/kContiguous=%v", side, typ, kContiguous), func(t *testing.T) {
 						r := rand.New(rand.NewPCG(20, uint64(slot)))
 						for _, o := range hopperOperands {
@@ -286,7 +286,7 @@ func TestHopperPackLong(t *testing.T) {
 					}
 				}
 				pack(unsafe.Pointer(&got[0]), unsafe.Pointer(&src[0]), stride, r, k)
-				packHopperGo(kern.exact, BF16, hopperSide(side), kContiguous)(unsafe.Pointer(&want[0]),
+				kern.exact.packer(BF16, hopperSide(side), kContiguous)(unsafe.Pointer(&want[0]),
 					unsafe.Pointer(&src[0]), stride, r, k)
 				if !bytes.Equal(got, want) {
 					t.Errorf("side %d kContiguous=%v: differs from the twin", side, kContiguous)

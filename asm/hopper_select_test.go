@@ -18,7 +18,7 @@ func TestHopperPolicy(t *testing.T) {
 		{"no VL", fake("amd", 0x1a, 2, isaAVX2, isa{"AVX512F", "AVX512BW", "AVX512DQ"}), "hopper-avx2"},
 		{"Nehalem", fake("intel", 6, 0x1a), "hopper-go"},
 	} {
-		ks := registerHopper(c.cpu)
+		ks := register(c.cpu)
 		want := c.want
 		if !assembled {
 			want = "hopper-go"

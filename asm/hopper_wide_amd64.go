@@ -39,7 +39,7 @@ const wideBytes = 256 + wideDepth*(12*8+10*64) + 64 + 64
 // wide multiplies tiles of any operands and accumulators. It is mulExact, in assembly.
 func (c hopperCode) wide(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, f16 bool) {
 	if k == 0 {
-		mulExact(c.hopperShape, k, m, a, b, src, lds, dst, ldd, f16)
+		c.mulExact(k, m, a, b, src, lds, dst, ldd, f16)
 		return
 	}
 	pa, pb := c.panelAt(a, sideA, k), c.panelAt(b, sideB, k)

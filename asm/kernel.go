@@ -98,10 +98,10 @@ type functions struct {
 	rows   func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to Store)
 	stores Store // what strip and rows do besides float32 in the caches
 
-	// What Hopper's arithmetic has instead: see Kernel.Mul and MulF16, and what makes the rest of a panel of B from
-	// its values.
+	// What kernels in Go and of Hopper's arithmetic have instead, see Kernel.Mul and MulF16; and for the latter what
+	// makes the rest of a panel from its values.
 	mul, mulF16 KernelFunc
-	finishB     [numTypes]func(p hopperPanel, depth int)
+	finish      func(p hopperPanel, t Type, side hopperSide, depth int)
 
 	packA, packB [numTypes][2]PackFunc // by orientation, see packSlot
 	mulPack      [numTypes][2]mulPackFunc
@@ -156,14 +156,13 @@ type Kernel struct {
 
 	Index int // in Kernels
 
-	accepts [numTypes]bool
-	needs   isa
-	why     [numTypes]string
-	err     error // why this machine or build cannot run it
-
-	functions
+	needs isa
 	step  int          // what the depth of a native kernel's panels is a multiple of, if not 1
 	exact *hopperShape // of panels for exact arithmetic, otherwise nil
+	functions
+
+	why [numTypes]string
+	err error // why this machine or build cannot run it
 }
 
 // Onto reports whether Mul, and all of the same contract but those that round or store past the caches, take an odd
@@ -209,8 +208,8 @@ func (k *Kernel) wordType() Type {
 	return F32
 }
 
-// Accepts reports whether the kernel multiplies operands of type t.
-func (k *Kernel) Accepts(t Type) bool { return t < numTypes && k.accepts[t] }
+// Accepts reports whether the kernel multiplies operands of type t: words hold any, pairs bf16 and what becomes that.
+func (k *Kernel) Accepts(t Type) bool { return t < numTypes && (k.KPack == 1 || t == BF16 || t.is8()) }
 
 // Supported returns nil if the kernel runs here, and otherwise the reason why it does not.
 func (k *Kernel) Supported() error { return k.err }

@@ -16,7 +16,7 @@ func TestLanes(t *testing.T) {
 			add = addGo
 		}
 		for _, typ := range []Type{BF16, F16, F32} {
-			if got, want := kern.Lanes(typ) != nil, kern.step != amxStep && kern.accepts[typ]; got != want {
+			if got, want := kern.Lanes(typ) != nil, kern.step != amxStep && kern.Accepts(typ); got != want {
 				t.Fatalf("%v: it has lanes: %v, want %v", typ, got, want)
 			} else if got {
 				twin := lanesGeneric(typ, kern.KPack, add)

@@ -204,7 +204,7 @@ func TestPackLong(t *testing.T) {
 					}
 				}
 				pack(unsafe.Pointer(unsafe.SliceData(got)), from, stride, r, k)
-				twin := packer(typ, kern.KPack, kern.NR, kContiguous)
+				twin := packerGo(typ, kern.KPack, kern.NR, kContiguous)
 				if kern.step == amxStep {
 					twin = packTilesB(kContiguous)
 					if typ.is8() {

@@ -17,60 +17,73 @@ var envKernel = os.Getenv(KernelEnv)
 var (
 	errPurego = errors.New("this build has no assembly for it (another architecture, or -tags purego)")
 
-	kernels = number(append(register(machine()), registerHopper(machine())...))
+	kernels = register(machine())
 	pinned  = Named(envKernel)
 	best    = [...][numTypes]*Kernel{Native: choose(kernels, Native), Hopper: choose(kernels, Hopper)}
 )
 
-// number tells kernels their places.
-func number(ks []*Kernel) []*Kernel {
-	for i, k := range ks {
-		k.Index = i
-	}
-	return ks
-}
-
-// register builds every native kernel, runnable or not, in order of preference.
+// register builds every kernel, runnable or not: the native ones, then those of Hopper's arithmetic, in order of
+// preference.
 func register(c cpu) []*Kernel {
 	ks := []*Kernel{
 		{
 			Name: "amx", ISA: "AMX-BF16", needs: isaAMX, MR: amxMR, NR: amxNR, KPack: 2, step: amxStep,
-			Ref: mulTiles, accepts: onlyBF16, functions: amx,
+			Ref: mulTiles, functions: amx,
 		},
 		{
 			Name: "avx512bf16", ISA: "AVX512-BF16", needs: isaAVX512BF16, MR: 8, NR: 32, KPack: 2,
-			Ref: mulDotBF16, accepts: onlyBF16, functions: avx512BF16,
+			Ref: mulDotBF16, functions: avx512BF16,
 		},
 		{
 			Name: "avx512", ISA: "AVX-512", needs: isaAVX512, MR: 8, NR: 32, KPack: 1,
-			Ref: mulFMA8x32, accepts: wide, functions: avx512,
+			Ref: mulFMA8x32, functions: avx512,
 		},
 		{
 			Name: "avx2", ISA: "AVX2+FMA+F16C", needs: isaAVX2, MR: avx2MR, NR: avx2NR, KPack: 1,
-			Ref: mulFMAAVX2, accepts: wide, functions: avx2,
+			Ref: mulFMAAVX2, functions: avx2,
 		},
 		{
 			Name: "go", ISA: "Go", MR: goMR, NR: goNR, KPack: 1,
-			Mul: mulGo, Ref: mulGo, accepts: wide,
-			functions: functions{lanes: lanesGo(1, addGo, BF16, F16, F32), peak: peakGo, flops: peakGoFlops},
+			Ref: mulGo, functions: functions{
+				mul: mulGo, lanes: lanesGo(1, addGo, BF16, F16, F32), peak: peakGo, flops: peakGoFlops,
+			},
 		},
 		{
 			Name: "gobf16", ISA: "Go", MR: 8, NR: 32, KPack: 2,
-			Mul: mulDotBF16, Ref: mulDotBF16, accepts: onlyBF16,
-			functions: functions{lanes: lanesGo(2, dotBF16, BF16), peak: peakDotBF16, flops: peakDotBF16Flops},
+			Ref: mulDotBF16, functions: functions{
+				mul: mulDotBF16, lanes: lanesGo(2, dotBF16, BF16), peak: peakDotBF16, flops: peakDotBF16Flops,
+			},
 		},
 		{
 			Name: "goamx", ISA: "Go", MR: amxMR, NR: amxNR, KPack: 2, step: amxStep,
-			Mul: mulTiles, Ref: mulTiles, accepts: onlyBF16, functions: goAMX(),
+			Ref: mulTiles, functions: functions{
+				strip: stripTiles, rows: stripRowsTiles, stores: StoreBF16,
+				packA: withoutTiles.packA, packB: withoutTiles.packB, stream: withoutTiles.stream,
+				sweep: sweepGeneric(&tilesShape, mulTiles), peak: peakDotBF16, flops: peakDotBF16Flops,
+			},
+		},
+		{
+			Name: "hopper-avx512", ISA: "AVX-512", Arithmetic: Hopper, needs: isaAVX512, MR: 8, NR: 64, KPack: 1,
+			Ref: hopperShape512.mul, RefF16: hopperShape512.mulF16, exact: &hopperShape512, functions: hopper512,
+		},
+		{
+			Name: "hopper-avx2", ISA: "AVX2+F16C", Arithmetic: Hopper, needs: isaAVX2, MR: 4, NR: 24, KPack: 1,
+			Ref: hopperShape256.mul, RefF16: hopperShape256.mulF16, exact: &hopperShape256, functions: hopper256,
+		},
+		{
+			Name: "hopper-go", ISA: "Go", Arithmetic: Hopper, MR: 4, NR: 16, KPack: 1,
+			Ref: hopperShapeGo.mul, RefF16: hopperShapeGo.mulF16, exact: &hopperShapeGo, functions: functions{
+				mul: hopperShapeGo.mul, mulF16: hopperShapeGo.mulF16, peak: peakHopperGo, flops: peakHopperGoFlops,
+			},
 		},
 	}
 	if c.slowDotBF16() {
 		// The order is the order of preference: f32 FMA first where VDPBF16PS is the slower of the two.
 		ks[1], ks[2] = ks[2], ks[1]
 	}
-	for _, k := range ks {
-		k.err = c.lacks(k.needs)
-		if k.step == amxStep && k.err == nil && k.needs != nil {
+	for i, k := range ks {
+		k.Index, k.err = i, c.lacks(k.needs)
+		if k.Name == "amx" && k.err == nil {
 			k.err = c.lacksTiles()
 		}
 		k.complete()
@@ -79,44 +92,59 @@ func register(c cpu) []*Kernel {
 	return ks
 }
 
-// Types that kernels accept.
-var (
-	onlyBF16 = [numTypes]bool{BF16: true}
-	wide     = [numTypes]bool{BF16: true, F16: true, F32: true} // all are float32 when they are packed
-)
-
-// complete derives from the functions of a kernel what else it has.
+// complete adds what follows from the functions of a kernel.
 func (k *Kernel) complete() {
-	for t := range Type(numTypes) {
+	for t := range Type(numTypes) { // fp8 after bf16, by way of which it is packed
 		for slot, kContiguous := range []bool{false, true} {
-			if !k.accepts[t] || k.packA[t][slot] != nil {
+			if !k.Accepts(t) {
 				continue
 			}
-			k.packA[t][slot] = packer(t, k.KPack, k.MR, kContiguous)
-			k.packB[t][slot] = packer(t, k.KPack, k.NR, kContiguous)
-			if k.step == amxStep {
-				k.packA[t][slot], k.packB[t][slot] = packTilesA(kContiguous), packTilesB(kContiguous)
+			if k.packA[t][slot] == nil {
+				k.packA[t][slot] = k.packer(t, sideA, kContiguous)
+			}
+			if k.packB[t][slot] == nil {
+				k.packB[t][slot] = k.packer(t, sideB, kContiguous)
 			}
 		}
 	}
-	k.accept8()
-	f := k.functions
-	k.Peak, k.PeakFlops = f.peak, f.flops
+	if k.exact != nil && k.finish == nil {
+		k.finish = k.exact.finishGo
+	}
+	strip := k.strip
+	k.Mul, k.MulF16, k.Peak, k.PeakFlops = k.mul, k.mulF16, k.peak, k.flops
 	switch {
 	case k.Mul != nil:
-	case f.mul != nil:
-		k.Mul = f.mul
-	case f.strip != nil:
+	case strip != nil:
 		k.Mul = func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
-			f.strip(k, m, a, b, src, lds, dst, ldd, 0)
+			strip(k, m, a, b, src, lds, dst, ldd, 0)
 		}
 	case k.err == nil:
 		k.err = errPurego
 	}
 }
 
-// packer returns the plain-Go packer into panels of width words.
-func packer(t Type, kpack, width int, kContiguous bool) PackFunc {
+// packer returns the packer of one side where the functions of the kernel have none: for fp8 one by way of bf16, for
+// other types one in Go.
+func (k *Kernel) packer(t Type, side hopperSide, kContiguous bool) PackFunc {
+	width, native := k.MR, k.packA[BF16]
+	if side == sideB {
+		width, native = k.NR, k.packB[BF16]
+	}
+	switch {
+	case k.exact != nil:
+		return k.exact.packer(t, side, kContiguous)
+	case t.is8():
+		return packing8(k, t, width, kContiguous, native[packSlot(kContiguous)])
+	case k.step == amxStep && side == sideA:
+		return packTilesA(kContiguous)
+	case k.step == amxStep:
+		return packTilesB(kContiguous)
+	}
+	return packerGo(t, k.KPack, width, kContiguous)
+}
+
+// packerGo returns the plain-Go packer into panels of width words.
+func packerGo(t Type, kpack, width int, kContiguous bool) PackFunc {
 	return func(dst, src unsafe.Pointer, stride, r, k int) {
 		packGeneric(t, kpack, width, kContiguous, dst, src, stride, r, k)
 	}
@@ -127,7 +155,7 @@ func packer(t Type, kpack, width int, kContiguous bool) PackFunc {
 func choose(ks []*Kernel, arith Arithmetic) (best [numTypes]*Kernel) {
 	for t := range Type(numTypes) {
 		for _, k := range ks {
-			if k.Arithmetic == arith && k.accepts[t] && k.err == nil {
+			if k.Arithmetic == arith && k.Accepts(t) && k.err == nil {
 				best[t] = k
 				break
 			}
@@ -172,7 +200,7 @@ func SelectArithmetic(t Type, arith Arithmetic, name string) (*Kernel, error) {
 	case k.Arithmetic != arith:
 		return nil, fmt.Errorf("asm: kernel %q%s computes in %v arithmetic, not %v; choices: %s",
 			name, from, k.Arithmetic, arith, choices(t, arith))
-	case !k.accepts[t]:
+	case !k.Accepts(t):
 		return nil, fmt.Errorf("asm: kernel %q%s does not multiply %v; choices: %s", name, from, t, choices(t, arith))
 	case k.err != nil:
 		return nil, fmt.Errorf("asm: kernel %q%s cannot run: %w; choices: %s", name, from, k.err, choices(t, arith))
@@ -194,7 +222,7 @@ func Named(name string) *Kernel {
 func choices(t Type, arith Arithmetic) string {
 	var names []string
 	for _, k := range kernels {
-		if k.Arithmetic == arith && k.accepts[t] && k.err == nil {
+		if k.Arithmetic == arith && k.Accepts(t) && k.err == nil {
 			names = append(names, k.Name)
 		}
 	}

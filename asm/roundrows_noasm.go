@@ -4,8 +4,6 @@ package asm
 
 import "unsafe"
 
-const hasAVX2 = false
-
 func roundRowsBF16(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int, past bool) {
 	roundRowsGeneric(BF16, dst, ldd, src, lds, rows, n)
 }

@@ -65,7 +65,7 @@ func (k *Kernel) RestoreB(t Type, panel unsafe.Pointer, n int) {
 	for i := range pairs {
 		pairs[i] &= keep
 	}
-	k.finishB[t](p, depth)
+	k.finish(p, t, sideB, depth)
 }
 
 // storeRows copies n of nr columns of a narrow panel from rows of K.
