@@ -25,14 +25,6 @@ const (
 	amxStep      = 16 // words of K in a tile
 )
 
-// withoutTiles are the functions of amx that take no tiles but AVX-512, where that is: goamx has them, too.
-var withoutTiles = func() (f functions) {
-	if hasAVX512 {
-		f.packA, f.packB, f.stream = amx.packA, amx.packB, amx.stream
-	}
-	return f
-}()
-
 // stripTiles and stripRowsTiles are the twins of the strip kernels of AMX.
 func stripTiles(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to Store) {
 	mul := KernelFunc(mulTiles)

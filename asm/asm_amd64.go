@@ -112,3 +112,11 @@ var (
 		peak:   peakAMX, flops: 4 * 16 * 16 * 32 * 2, // four tiles
 	}
 )
+
+// withoutTiles are the functions of amx that take no tiles but AVX-512, where that is: goamx has them, too.
+var withoutTiles = func() (f functions) {
+	if hasAVX512 {
+		f.packA, f.packB, f.stream = amx.packA, amx.packB, amx.stream
+	}
+	return f
+}()

@@ -2,10 +2,34 @@
 
 package asm
 
+import "unsafe"
+
 // assembled says that this build has none.
 const assembled = false
 
-const hasAVX2, hasAVX512 = false, false
-
 // No kernel has functions in assembly.
-var avx512BF16, avx512, avx2, amx, hopper512, hopper256 functions
+var avx512BF16, avx512, avx2, amx, withoutTiles, hopper512, hopper256 functions
+
+// Nor has what works on rows: their callers do all in Go.
+
+func applyVectors(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, cols int, v Vector, how pass) bool {
+	return false
+}
+
+func combineVectors(dst unsafe.Pointer, ldd int, acc unsafe.Pointer, lda, rows, cols int, alpha, beta float32) int {
+	return 0
+}
+
+func copyVectors(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int) bool {
+	return false
+}
+
+func roundVectors(t Type, dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int, past bool) bool {
+	return false
+}
+
+func transposeVectors(dst, src unsafe.Pointer, stride, rows, n int) bool { return false }
+
+func widenVectors(t Type, dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int) bool {
+	return false
+}

@@ -53,8 +53,7 @@
 // feature's name in lower case, has it do without the kernels that need the feature, as golang.org/x/sys/cpu does.
 //
 // On one core of a Granite Rapids amx does 2,300 to 2,800 GFLOP/s in strips of 512 rows, 256 words deep, of the 3,200
-// to 3,800 that TDPBF16PS does from registers alone, by the clock. Operands do not come as fast; [Kernel.Fetch] says
-// how much slower they are.
+// to 3,800 that TDPBF16PS does from registers alone, by the clock. Operands do not come as fast.
 //
 // # Arithmetic
 //
@@ -75,12 +74,12 @@
 // The assembly, and the declarations of its functions, are written by the program in gen; build tag purego leaves
 // them out. A function is called ROLE HOW SET WHAT xSIZE, as packAcross512BF16x32 is, of which some leave out some:
 //
-//	ROLE  mul, rows (A in rows), lanes, mulPack, edge, unpacked, vector, stream, pack, sweep, scan, exponents, tame,
-//	      wide, apply, peak
+//	ROLE  mul, rows (A in rows), lanes, mulPack, edge, unpacked, vector, stream, pack, sweep, peak; of Hopper's
+//	      arithmetic scan, exponents, tame, wide; on rows widen, apply, combine, add, copy, round
 //	HOW   Along, Across (K runs along the rows of the source, or across them), Panels, Short, Far, Past, Round, Hopper
 //	SET   512 (AVX-512), 256 (AVX2), AMX
-//	WHAT  B holds: Pairs (of bf16), Words (float32), BF16, F16 (widened), Tiles (multiplied as AMX does);
-//	      or A, B, a panel's side
+//	WHAT  B holds: Pairs (of bf16), Words (float32), BF16, F16 (widened), Tiles (multiplied as AMX does), Pairs8
+//	      and Words8 (of fp8); or A, B, a panel's side; or the 16 or 8 bits of an element
 //	SIZE  rows of A (stream), vectors of columns (edge, unpacked), width of a panel, and how much of it or how many
 //	      (pack)
 //

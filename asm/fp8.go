@@ -23,7 +23,14 @@ var wide8 = func() (w [2][256]uint16) {
 // is8 reports whether t is an fp8 type.
 func (t Type) is8() bool { return t == E4M3 || t == E5M2 }
 
-// widenGeneric is the twin of widenRows.
+// widenRows makes bf16 of rows of n elements of type t, which lie lds bytes apart, in rows ldd bytes apart.
+func widenRows(t Type, dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int) {
+	if !widenVectors(t, dst, ldd, src, lds, rows, n) {
+		widenGeneric(t, dst, ldd, src, lds, rows, n)
+	}
+}
+
+// widenGeneric is the twin of widenVectors.
 func widenGeneric(t Type, dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int) {
 	wide := &wide8[t-E4M3]
 	for i := range rows {

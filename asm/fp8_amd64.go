@@ -19,30 +19,27 @@ var tables8 = func() (t [2]table8) {
 // widenMost bounds the elements of one call in assembly.
 const widenMost = 1 << 16
 
-// widenRows makes bf16 of rows of n elements of type t, which lie lds bytes apart, in rows ldd bytes apart.
-func widenRows(t Type, dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int) {
-	if rows <= 0 || n <= 0 {
-		return
-	}
+// widenVectors is widenRows, if it can.
+func widenVectors(t Type, dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int) bool {
+	each := max(1, widenMost/max(1, n))
 	switch whole := n &^ 15; {
-	case hasVBMI:
-		each := max(1, widenMost/n)
+	case hasVBMI && n > 0:
 		for i := 0; i < rows; i += each {
 			widen512(unsafe.Add(dst, i*ldd), ldd, unsafe.Add(src, i*lds), lds, min(each, rows-i), n, &tables8[t-E4M3])
 		}
 	case !hasAVX2 || whole == 0:
-		widenGeneric(t, dst, ldd, src, lds, rows, n)
+		return false
 	default:
 		widen := widen256E4M3
 		if t == E5M2 {
 			widen = widen256E5M2
 		}
-		each := max(1, widenMost/n)
 		for i := 0; i < rows; i += each {
 			widen(unsafe.Add(dst, i*ldd), ldd, unsafe.Add(src, i*lds), lds, min(each, rows-i), whole)
 		}
 		widenGeneric(t, unsafe.Add(dst, 2*whole), ldd, unsafe.Add(src, whole), lds, rows, n-whole)
 	}
+	return true
 }
 
 // A packAcross8 packs n columns, 1 to 64, into one panel of 32 or two that lie panel bytes apart.

@@ -13,28 +13,12 @@ import (
 // cache, they are stored past the caches, and are there when it returns: to wait for that takes a hundred nanoseconds
 // and more, so once for many rows.
 func RoundRows(t Type, dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int, past bool) {
-	if !hasAVX2 || n <= 0 {
+	if !roundVectors(t, dst, ldd, src, lds, rows, n, past) {
 		roundRowsGeneric(t, dst, ldd, src, lds, rows, n)
-		return
-	}
-	past = past && (uintptr(dst)|uintptr(ldd)|uintptr(2*n))%PastLine == 0
-	for i := 0; i < rows; i += roundRowsMost {
-		to, from, some := unsafe.Add(dst, i*ldd), unsafe.Add(src, i*lds), min(rows-i, roundRowsMost)
-		if t == BF16 {
-			roundRowsBF16(to, ldd, from, lds, some, n, past)
-		} else {
-			roundRowsF16(to, ldd, from, lds, some, n, past)
-		}
-	}
-	if past {
-		fence()
 	}
 }
 
-// roundRowsMost bounds the rows of one call in assembly, as wide as a tile of C may be: a few microseconds.
-const roundRowsMost = 256
-
-// roundRowsGeneric is the twin of roundRowsBF16 and roundRowsF16.
+// roundRowsGeneric is the twin of roundVectors.
 func roundRowsGeneric(t Type, dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int) {
 	for i := range rows {
 		to, from := unsafe.Add(dst, i*ldd), unsafe.Slice((*float32)(unsafe.Add(src, i*lds)), n)

@@ -40,6 +40,7 @@ var families = []family{
 	{"hopper", writeHopper},
 	{"hopperwide", writeHopperWides},
 	{"activate", writeActivations},
+	{"epilogue", writeEpilogues},
 }
 
 // generate returns the generated files by name.

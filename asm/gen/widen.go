@@ -44,8 +44,6 @@ func (s *source) index8(name string, byteOf func(lane, at int) int) {
 // signs8 writes the signs of four fp8 numbers.
 func (s *source) signs8() { s.words("signs8", []uint16{0x8080, 0x8080, 0x8080, 0x8080}) }
 
-const widenParams = "dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int"
-
 // writeWidenings writes the functions that widen rows of fp8.
 func writeWidenings(s *source) {
 	widen512(s)
@@ -61,7 +59,7 @@ func writeWidenings(s *source) {
 //	DI dst   SI src   R8 ldd   R9 lds   CX rows   BX n   R10 R11 in a row   DX elements left   Z16-Z19 tables
 //	Z20 order
 func widen512(s *source) {
-	s.function("widen512", widenParams+", tables *table8", 0, "Rows of n fp8 numbers to bf16.")
+	s.function("widen512", rowsParams+", tables *table8", 0, "Rows of n fp8 numbers to bf16.")
 	s.load("dst", "DI", "ldd", "R8", "src", "SI", "lds", "R9", "rows", "CX", "n", "BX", "tables", "AX")
 	s.tables8("AX", 16)
 	s.op("VMOVDQU64 ·inOrder8<>(SB), Z20")
@@ -126,7 +124,7 @@ func widen256(s *source, t narrow) {
 		second
 		small // the bf16 of subnormal numbers
 	)
-	s.function("widen256"+t.name, widenParams, 0, "Rows of n fp8 numbers to bf16; n is a multiple of 16.")
+	s.function("widen256"+t.name, rowsParams, 0, "Rows of n fp8 numbers to bf16; n is a multiple of 16.")
 	s.load("dst", "DI", "ldd", "R8", "src", "SI", "lds", "R9", "rows", "CX", "n", "BX")
 	constants := []uint16{0x7f, 0x80, uint16(t.bias << 7), 1 << t.fraction,
 		uint16(t.most), uint16(t.special), 0x0202, 0x0100}

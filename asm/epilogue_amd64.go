@@ -1,0 +1,71 @@
+//go:build amd64 && !purego
+
+package asm
+
+import "unsafe"
+
+// What one call of assembly takes, for rows as wide as a tile of C may be: a few microseconds.
+const (
+	combineMost = 16 // rows
+	copyMost    = 64
+	roundMost   = 256
+)
+
+// combineVectors is [Combine] for whole vectors of columns. It returns how many columns those are.
+func combineVectors(dst unsafe.Pointer, ldd int, acc unsafe.Pointer, lda, rows, cols int, alpha, beta float32) int {
+	whole := cols &^ (avx2Vector - 1)
+	switch {
+	case !hasAVX2 || whole == 0 || rows <= 0:
+		return 0
+	case alpha == 1 && beta == 1:
+		add256(dst, ldd, acc, lda, rows, whole)
+		return whole
+	}
+	factors := [2]float32{alpha, beta}
+	for i := 0; i < rows; i += combineMost {
+		combine256(unsafe.Add(dst, i*ldd), ldd, unsafe.Add(acc, i*lda), lda, min(rows-i, combineMost), whole, &factors)
+	}
+	return whole
+}
+
+// copyVectors is [CopyRows], if it can.
+func copyVectors(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int) bool {
+	const unit = 16 // bytes
+	if !hasAVX2 || n%unit != 0 || n == 0 {
+		return false
+	}
+	for i := 0; i < rows; i += copyMost {
+		copy256(unsafe.Add(dst, i*ldd), ldd, unsafe.Add(src, i*lds), lds, min(rows-i, copyMost), n)
+	}
+	return true
+}
+
+// roundVectors is [RoundRows], if it can.
+func roundVectors(t Type, dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int, past bool) bool {
+	if !hasAVX2 || n == 0 {
+		return false
+	}
+	past = past && (uintptr(dst)|uintptr(ldd)|uintptr(2*n))%PastLine == 0
+	for i := 0; i < rows; i += roundMost {
+		to, from, some := unsafe.Add(dst, i*ldd), unsafe.Add(src, i*lds), min(rows-i, roundMost)
+		switch {
+		case t == BF16 && past:
+			roundPast256BF16(to, ldd, from, lds, some, n)
+		case t == BF16:
+			round256BF16(to, ldd, from, lds, some, n)
+		case past:
+			roundPast256F16(to, ldd, from, lds, some, n)
+		default:
+			round256F16(to, ldd, from, lds, some, n)
+		}
+	}
+	return true
+}
+
+// transposeVectors is [Transpose], if it can: by the packer of panels as wide.
+func transposeVectors(dst, src unsafe.Pointer, stride, rows, n int) bool {
+	if hasAVX512 {
+		packAlong512Wordsx32(dst, src, stride, rows, n)
+	}
+	return hasAVX512
+}
