@@ -204,7 +204,7 @@ func (q *Problem) cutAlong(g *Plan) {
 }
 
 // itemRow are the bytes of a row of K in an item, at least.
-var itemRow = [forms]int{InRows: 1, AlongK: 8 << 10, InPanels: 1}
+var itemRow = [forms]int{InRows: 1, AlongK: 2 << 10, InPanels: 1}
 
 // cutItems cuts K into items. Many workers end together if what a slow one has left of its slabs is done by
 // others: down K a slab goes from hand to hand.
