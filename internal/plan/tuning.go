@@ -184,7 +184,7 @@ var tunings = []struct {
 		t.extent = [crowds]int{1024, 1024, 1024, 2048, 2048}
 	}},
 	{"intel", "avx512", func(t *Tuning) {
-		t.fresh[InRows] = 52
+		t.fresh = [forms]int{52, 128, 0}
 	}},
 	{"", "amx", amxTuning},
 	{"", "goamx", amxTuning},
