@@ -122,6 +122,9 @@ func (p *product) setFinish(asked *finishing) error {
 			return fmt.Errorf("gemm: %s: %d values for the %d %s", of.option, v.n, size, of.of)
 		}
 		f.vectors[i].At = unsafe.Pointer(v.at)
+		if p.c.overlaps(&view{ptr: f.vectors[i].At, cols: v.n, stride: v.n, len: v.n, rows: 1, elem: asm.F32}) {
+			return fmt.Errorf("gemm: %s: the %d values share memory with C", of.option, v.n)
+		}
 		switch inRow := of.rows == (p.transposed != p.c.trans); {
 		case v.n == 1: // for all of C, or of its rows, or columns, there is one
 		case inRow:

@@ -27,7 +27,7 @@ import (
 //
 // Multiply returns an error, before it writes anything, if
 //   - the shapes do not match, a stride is too small or a slice too short;
-//   - C shares memory with A or B;
+//   - C shares memory with A, B, scales or a bias;
 //   - B is nil, or a [Packed] that is zero or made for another kernel or arithmetic;
 //   - an option is out of its range, or two options exclude each other;
 //   - scales or a bias have not as many values as there are rows or columns;

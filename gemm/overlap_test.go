@@ -76,6 +76,35 @@ func at(offset, stride int) func([]float32) matF32 {
 	return func(buf []float32) matF32 { return view(buf, offset, 4, 4, stride) }
 }
 
+// TestValuesOverlap: scales and biases that lie in C are refused, those behind it are not.
+func TestValuesOverlap(t *testing.T) {
+	buf := make([]float32, 24)
+	for i := range buf {
+		buf[i] = canary[float32]()
+	}
+	a, b, c := gemm.NewMatrix[float32](4, 2), gemm.NewMatrix[float32](2, 5), gemm.Of(4, 5, buf)
+	one := []float32{1}
+	for name, with := range map[string]func(v []float32) gemm.Option{
+		"WithBias":          func(v []float32) gemm.Option { return gemm.WithBias(v) },
+		"WithRowBias":       func(v []float32) gemm.Option { return gemm.WithRowBias(v[:4]) },
+		"WithScales":        func(v []float32) gemm.Option { return gemm.WithScales(v[:1], one) },
+		"WithScales: the 5": func(v []float32) gemm.Option { return gemm.WithScales(one, v) },
+	} {
+		for _, at := range []int{0, 3, 19} {
+			v := buf[at : at+5]
+			checkError(t, gemm.Multiply(c, a, b, with(v)), name, "share memory with C")
+			checkError(t, gemm.Multiply(gemm.Of(5, 4, buf).T(), a, b, with(v)), name, "share memory with C")
+			untouched(t, buf)
+		}
+	}
+	for i := range buf[20:] {
+		buf[20+i] = float32(i)
+	}
+	if err := gemm.Multiply(c, a, b, gemm.WithRowBias(buf[20:])); err != nil || buf[5] != 1 || buf[15] != 3 {
+		t.Errorf("a bias behind C: %v, C is %v", err, c.Data)
+	}
+}
+
 // TestInputsMayOverlap multiplies a matrix by its own transpose.
 func TestInputsMayOverlap(t *testing.T) {
 	a := gemm.NewMatrix[float32](3, 5)
