@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,6 +35,32 @@ func TestHostileContext(t *testing.T) {
 					t.Fatalf("%s: the launch after it: %v", k.Name, err)
 				}
 			}
+		}
+	}
+}
+
+// TestDonePanics: a context that has given its channel once, and then panics, ends the launch.
+func TestDonePanics(t *testing.T) {
+	for _, m := range modes[:2] {
+		given := 0
+		ctx := hostile.Kind{Err: func() error { return nil }, Done: func() {
+			if given++; given > 1 {
+				panic(hostile.Panic)
+			}
+		}}.New(0)
+		err := sm.Launch(ctx, in(m, sm.Config{Block: sm.Dim3{X: 2}}), func(b *sm.Block) {
+			b.Threads(func(t *sm.Thread) {
+				for {
+					t.SyncThreads()
+				}
+			})
+		})
+		if err == nil || !strings.Contains(err.Error(), "the context panicked: "+hostile.Panic) {
+			t.Errorf("%s: %v", mode(m), err)
+		}
+		var none context.Context
+		if err := sm.Launch(none, m, func(*sm.Block) {}); err == nil || err.Error() != "sm: launch: context is nil" {
+			t.Errorf("%s: without a context: %v", mode(m), err)
 		}
 	}
 }

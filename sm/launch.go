@@ -77,6 +77,9 @@ type Kernel = func(*Block)
 // The first fault stops all agents: each ends at its next operation, with its
 // deferred functions run.
 func Launch(ctx context.Context, cfg Config, kernel Kernel) error {
+	if ctx == nil {
+		return errors.New("sm: launch: context is nil")
+	}
 	l, err := newLaunch(cfg, kernel)
 	if err != nil {
 		return err
@@ -187,7 +190,7 @@ func (l *launch) run(ctx context.Context) error {
 	l.Trace.begin()
 	over := make(chan struct{})
 	var watch sync.WaitGroup
-	watch.Go(func() { l.watch(ctx, ctx.Done(), over) })
+	watch.Go(func() { l.watch(ctx, over) })
 	// The first runners must not end before all are counted.
 	l.agents.Add(1)
 	for range l.resident() {
@@ -206,7 +209,7 @@ func (l *launch) run(ctx context.Context) error {
 
 // watch stops the launch when ctx ends, unless it is over first. A context may be of
 // anybody's making: what its methods do here comes to an end here.
-func (l *launch) watch(ctx context.Context, done, over <-chan struct{}) {
+func (l *launch) watch(ctx context.Context, over <-chan struct{}) {
 	returned := false
 	defer func() {
 		if v := recover(); v != nil {
@@ -216,7 +219,7 @@ func (l *launch) watch(ctx context.Context, done, over <-chan struct{}) {
 		}
 	}()
 	select {
-	case <-done:
+	case <-ctx.Done():
 		l.stop(cause(ctx))
 	case <-over:
 	}
