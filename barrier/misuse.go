@@ -144,10 +144,14 @@ func misuseToken(op string, w, serial uint64, t Token) {
 	if isDead(w) {
 		misuseDead(op, w)
 	}
-	if t.serial() != serial {
-		misuse(op, RuleForeign, "token of initialization %d, barrier of initialization %d", t.serial(), serial)
+	switch t.serial() {
+	case serial:
+		misuse(op, RuleStale, "token of phase %d, barrier in phase %d (mod %d)", t.phase(), phaseOf(w), phaseMod)
+	case 0:
+		misuse(op, RuleForeign, "token of initialization 0, which no arrival returned")
 	}
-	misuse(op, RuleStale, "token of phase %d, barrier in phase %d (mod %d)", t.phase(), phaseOf(w), phaseMod)
+	misuse(op, RuleForeign, "token of phase %d there or of an earlier Init here, barrier in phase %d (mod %d)",
+		t.phase(), phaseOf(w), phaseMod)
 }
 
 // misuseWaiting explains why a wait that began on the life serial cannot go on.

@@ -75,9 +75,9 @@ func TestMisuse(t *testing.T) {
 			"ArriveDropNoComplete", RuleNoComplete, nil},
 
 		{"zero token", 1, none, func(b *Barrier, t Token) { b.TestWait(t) }, "TestWait", RuleForeign,
-			[]string{"initialization 0"}},
+			[]string{"initialization 0, which no arrival returned"}},
 		{"other barrier's token", 1, none, func(b *Barrier, _ Token) { b.Wait(mustNew(t, 1).Arrive()) }, "Wait",
-			RuleForeign, nil},
+			RuleForeign, []string{"token of phase 0 there or of an earlier Init here, barrier in phase 0"}},
 		{"other life's token", 1, func(b *Barrier) Token {
 			tok := b.Arrive()
 			b.Invalidate()
