@@ -49,8 +49,9 @@
 // things happened, so that every run of a wrong kernel tells. Some of these are stricter than
 // an H100, which lets them pass: a __syncthreads or cluster.sync that threads which have
 // ended did not come to, an exit with a load on its way, and a bulk store that was never
-// committed. An agent that waits for something of Go, a channel say, counts as one that goes
-// on: nobody knows what it waits for, and under Check it keeps the turn.
+// committed. An agent that waits for something of Go, a channel say, or loops until memory
+// changes, counts as one that goes on: nobody knows what it waits for. Under Check a channel
+// has the turn as long as somebody waits for it.
 //
 // # Free and checked
 //

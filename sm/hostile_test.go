@@ -145,6 +145,20 @@ func TestNonsense(t *testing.T) {
 	}
 }
 
+// TestMostCTAs: the largest grid of a GPU begins where an int counts it, and is refused where none does.
+func TestMostCTAs(t *testing.T) {
+	err := sm.Launch(t.Context(), sm.Config{Grid: sm.Dim3{X: math.MaxInt32, Y: 65535, Z: 65535}}, func(*sm.Block) {
+		panic("begins")
+	})
+	want := "begins"
+	if math.MaxInt == math.MaxInt32 {
+		want = "more CTAs than the 2147483647"
+	}
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
 // TestKept: an agent is of no use when its launch is over, even inside another.
 func TestKept(t *testing.T) {
 	for _, m := range modes[:2] {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"runtime"
 	"strings"
@@ -158,6 +159,8 @@ func (cfg *Config) check() error {
 			cfg.Cluster, cluster.Size(), maxCluster, maxCluster9)
 	case grid.X%cluster.X != 0 || grid.Y%cluster.Y != 0 || grid.Z%cluster.Z != 0:
 		return fmt.Errorf("sm: launch: cluster %v does not divide grid %v", cfg.Cluster, cfg.Grid)
+	case uint64(grid.X)*uint64(grid.Y)*uint64(grid.Z) > math.MaxInt:
+		return fmt.Errorf("sm: launch: grid %v has more CTAs than the %d that an int counts", cfg.Grid, math.MaxInt)
 	case cfg.Resident < 0:
 		return fmt.Errorf("sm: launch: %d resident clusters, want 0 or more", cfg.Resident)
 	case cfg.Schedule > Random:
