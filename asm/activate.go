@@ -71,12 +71,12 @@ type pass uint8
 
 const passScale = pass(numActivations)
 
-// applyRows bounds the rows of one call in assembly, as wide as a tile of C may be: a few microseconds.
-const applyRows = 64
+// applyMost bounds the rows of one call in assembly, as wide as a tile of C may be: a few microseconds.
+const applyMost = 64
 
 func apply(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, cols int, v Vector, how pass) {
-	for i := 0; cols > 0 && i < rows; i += applyRows {
-		to, from, some := unsafe.Add(dst, i*ldd), unsafe.Add(src, i*lds), min(rows-i, applyRows)
+	for i := 0; cols > 0 && i < rows; i += applyMost {
+		to, from, some := unsafe.Add(dst, i*ldd), unsafe.Add(src, i*lds), min(rows-i, applyMost)
 		v := Vector{unsafe.Add(v.At, i*v.Row), v.Row, v.Col}
 		if !applyVectors(to, ldd, from, lds, some, cols, v, how) {
 			applyGeneric(to, ldd, from, lds, some, cols, v, how)

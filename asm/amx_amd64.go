@@ -50,7 +50,7 @@ func packers512TilesA() (slots [2]PackFunc) {
 		pack(packAlong512Tiles, packChunk, stride, 2, dst, src, stride, r, k)
 	}
 	slots[packSlot(false)] = func(dst, src unsafe.Pointer, stride, r, k int) {
-		pack(packAcross512Tiles, straightChunk, 2, stride, dst, src, stride, r, k)
+		pack(packAcross512Tiles, acrossChunk, 2, stride, dst, src, stride, r, k)
 	}
 	return slots
 }
@@ -84,10 +84,10 @@ func packers512TilesB() (slots [2]PackFunc) {
 			}
 			at += wide
 		}
-		for k0 := 0; k0 < k; k0 += straightChunk {
+		for k0 := 0; k0 < k; k0 += acrossChunk {
 			for i := at; i < r; i += amxNR {
 				packAcross512Pairsx32(unsafe.Add(dst, i/amxNR*panel+k0/2*amxNR*4), unsafe.Add(src, i*2+k0*stride),
-					stride, min(r-i, amxNR), min(k-k0, straightChunk), 0)
+					stride, min(r-i, amxNR), min(k-k0, acrossChunk), 0)
 			}
 		}
 		padTilesB(dst, r, k)

@@ -47,11 +47,11 @@ type packAcross8 func(dst, src unsafe.Pointer, stride, n, k, panel int, tables *
 
 // A kernel8 is what a native kernel has for fp8 with AVX512-VBMI.
 type kernel8 struct {
-	kpack      int
-	bf16       [2]PackFunc // of B, by orientation
-	straight   packAcross8
-	transposed func(c *streamBlock)
-	stream     *streamKernel
+	kpack  int
+	bf16   [2]PackFunc // of B, by orientation
+	across packAcross8
+	along  func(c *streamBlock)
+	stream *streamKernel
 }
 
 var (
@@ -83,10 +83,10 @@ func (f *kernel8) copying(tables *table8) PackFunc {
 	const width, columns = 32, 64
 	return func(dst, src unsafe.Pointer, stride, r, k int) {
 		panel := (k + f.kpack - 1) / f.kpack * width * 4
-		for k0 := 0; k0 < k; k0 += straightChunk {
+		for k0 := 0; k0 < k; k0 += acrossChunk {
 			for i := 0; i < r; i += columns {
-				f.straight(unsafe.Add(dst, i/width*panel+k0/f.kpack*width*4), unsafe.Add(src, k0*stride+i), stride,
-					min(r-i, columns), min(k-k0, straightChunk), panel, tables)
+				f.across(unsafe.Add(dst, i/width*panel+k0/f.kpack*width*4), unsafe.Add(src, k0*stride+i), stride,
+					min(r-i, columns), min(k-k0, acrossChunk), panel, tables)
 			}
 		}
 	}
@@ -115,7 +115,7 @@ func (f *kernel8) transposing(t Type) PackFunc {
 						slot.rows[row] = unsafe.Add(from, (j+row)*stride+k0)
 					}
 					slot.a, c.k = unsafe.Add(to, k0/f.kpack*width*4+j*4), min(deep-k0, packChunk)/block
-					f.transposed(c)
+					f.along(c)
 				}
 			}
 			if deep < k {

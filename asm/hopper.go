@@ -1,6 +1,9 @@
 package asm
 
-import "unsafe"
+import (
+	"sync"
+	"unsafe"
+)
 
 // # Hopper's arithmetic
 //
@@ -96,16 +99,8 @@ type hopperShape struct {
 	pitch  int // bytes of exponents of a step of k of B
 }
 
-// A hopperSide is one of the two operands.
-type hopperSide int
-
-const (
-	sideA hopperSide = iota
-	sideB
-)
-
 // width returns the rows or columns of a panel.
-func (s *hopperShape) width(side hopperSide) int {
+func (s *hopperShape) width(side panelSide) int {
 	if side == sideB {
 		return s.nr
 	}
@@ -113,7 +108,7 @@ func (s *hopperShape) width(side hopperSide) int {
 }
 
 // sub returns how many of them lie side by side.
-func (s *hopperShape) sub(side hopperSide) int {
+func (s *hopperShape) sub(side panelSide) int {
 	if side == sideB {
 		return s.part
 	}
@@ -133,10 +128,37 @@ const maxHopperNR = 64
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
 
 // bytes returns the bytes of a panel, words deep.
-func (s *hopperShape) bytes(side hopperSide, words int) int {
+func (s *hopperShape) bytes(side panelSide, words int) int {
 	n := s.mr * 8
 	if side == sideB {
 		n = s.nr*4 + s.pitch
 	}
 	return roundUp(headerBytes+words*n, 64)
+}
+
+// sumTiles is how many tiles of sums of a block of K wait to be added, and blockSums memory for them.
+const sumTiles = 4
+
+var blockSums = sync.Pool{New: func() any { return new([sumTiles * 8 * maxHopperNR]float32) }}
+
+// adding returns mul, which goes on with the chain of src, as a whole [KernelFunc]: where lds is negative, it sums a
+// block of K for itself and adds that to src.
+func (s *hopperShape) adding(mul KernelFunc) KernelFunc {
+	return func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+		if src == nil || lds >= 0 {
+			mul(k, m, a, b, src, lds, dst, ldd)
+			return
+		}
+		mem, pitch := blockSums.Get().(*[sumTiles * 8 * maxHopperNR]float32), s.nr*4
+		for p := 0; p < m; p += sumTiles {
+			n := min(sumTiles, m-p)
+			mul(k, n, unsafe.Add(a, p*s.bytes(sideA, k)), b, nil, pitch, unsafe.Pointer(mem), pitch)
+			to := tileAt(dst, p, s.mr, ldd)
+			if src != dst || lds != -ldd {
+				CopyRows(to, ldd, tileAt(src, p, s.mr, -lds), -lds, n*s.mr, pitch)
+			}
+			Combine(to, ldd, unsafe.Pointer(mem), pitch, n*s.mr, s.nr, 1, 1)
+		}
+		blockSums.Put(mem)
+	}
 }

@@ -40,12 +40,12 @@ var (
 )
 
 // packers returns the packers of one side, which pack the values of groups of rows, or columns, as native packers do.
-func (c hopperCode) packers(side hopperSide, group int, native *[numTypes][2]PackFunc) (all [numTypes][2]PackFunc) {
+func (c hopperCode) packers(side panelSide, group int, native *[numTypes][2]PackFunc) (all [numTypes][2]PackFunc) {
 	for t := range Type(numTypes) {
 		for slot, kContiguous := range []bool{false, true} {
 			p := hopperPacker{hopperShape: c.hopperShape, t: t, side: side, group: group, finish: c.finish}
 			if pack := native[widened(t)][slot]; side == sideA && !kContiguous {
-				p.values = p.widening(false, p.straight(c.zmm, widened(t), pack))
+				p.values = p.widening(false, p.across(c.zmm, widened(t), pack))
 			} else {
 				p.partwise(kContiguous, pack)
 			}

@@ -8,7 +8,7 @@ import (
 
 // widened returns the type whose packers make the values of t: fp8 elements become f16 first, which is exact.
 func widened(t Type) Type {
-	if t == E4M3 || t == E5M2 {
+	if t.is8() {
 		return F16
 	}
 	return t

@@ -15,7 +15,7 @@ type hopperPanel struct {
 }
 
 // panelAt returns the parts of the panel at p, words deep.
-func (s *hopperShape) panelAt(p unsafe.Pointer, side hopperSide, words int) hopperPanel {
+func (s *hopperShape) panelAt(p unsafe.Pointer, side panelSide, words int) hopperPanel {
 	values := unsafe.Add(p, headerBytes)
 	return hopperPanel{(*hopperHeader)(p), values, unsafe.Add(values, words*s.width(side)*4)}
 }
@@ -25,14 +25,14 @@ func (s *hopperShape) panelAt(p unsafe.Pointer, side hopperSide, words int) hopp
 type hopperPacker struct {
 	*hopperShape
 	t     Type
-	side  hopperSide
+	side  panelSide
 	group int // rows whose values are packed at once, a multiple of the width of a panel
 
 	// values packs n rows, 1 to group, of k elements into panels that are depth words deep. It leaves alone what lies
 	// beyond k, and the parts of a panel of which no row exists.
 	values func(dst, src unsafe.Pointer, stride, n, k, depth int)
 	// finish makes the header and the exponents of a panel from its values.
-	finish func(p hopperPanel, t Type, side hopperSide, depth int)
+	finish func(p hopperPanel, t Type, side panelSide, depth int)
 }
 
 // pack is a PackFunc.
@@ -76,7 +76,7 @@ func (c hopperPacker) packFunc(kContiguous bool) PackFunc {
 }
 
 // packer returns the plain-Go packer of one operand.
-func (s *hopperShape) packer(t Type, side hopperSide, kContiguous bool) PackFunc {
+func (s *hopperShape) packer(t Type, side panelSide, kContiguous bool) PackFunc {
 	c := hopperPacker{hopperShape: s, t: t, side: side, group: s.width(side), finish: s.finishGo}
 	c.partwise(kContiguous, packerGo(widened(t), 1, s.sub(side), kContiguous))
 	return c.packFunc(kContiguous)
@@ -124,7 +124,7 @@ func (h *hopperHeader) setExponents(largest, smallest uint32) {
 }
 
 // finishGo makes the header and the exponents of a panel from its values, and rounds those of F32 to tf32.
-func (s *hopperShape) finishGo(p hopperPanel, t Type, side hopperSide, depth int) {
+func (s *hopperShape) finishGo(p hopperPanel, t Type, side panelSide, depth int) {
 	width, sub := s.width(side), s.sub(side)
 	h := newHeader(t)
 	values := unsafe.Slice((*uint32)(p.values), depth*width)

@@ -13,7 +13,7 @@ import (
 type hopperScan struct{ largest, smallest, sum [16]uint32 }
 
 // scan calls the assembly for n elements of K of a part of a panel, a multiple of L. It rounds those of tf32.
-func (c hopperCode) scan(t Type, side hopperSide, values unsafe.Pointer, n int, out *hopperScan) {
+func (c hopperCode) scan(t Type, side panelSide, values unsafe.Pointer, n int, out *hopperScan) {
 	zmm := c.zmm
 	switch hopperKinds[t].products {
 	case 16:
@@ -53,7 +53,7 @@ func (c hopperCode) scan(t Type, side hopperSide, values unsafe.Pointer, n int, 
 }
 
 // exponents calls the assembly for n elements of K of a panel. half is the distance in bytes to the second part of B.
-func (c hopperCode) exponents(side hopperSide, dst, values unsafe.Pointer, n, normal, base, half int) {
+func (c hopperCode) exponents(side panelSide, dst, values unsafe.Pointer, n, normal, base, half int) {
 	switch {
 	case c.zmm && side == sideA:
 		exponentsHopper512A(dst, values, n/2, normal, base)
@@ -70,7 +70,7 @@ func (c hopperCode) exponents(side hopperSide, dst, values unsafe.Pointer, n, no
 const finishChunk = 2048
 
 // finish is finishGo, in assembly.
-func (c hopperCode) finish(p hopperPanel, t Type, side hopperSide, depth int) {
+func (c hopperCode) finish(p hopperPanel, t Type, side panelSide, depth int) {
 	h := newHeader(t)
 	width, sub := c.width(side), c.sub(side)
 	largest, smallest, sum := uint32(0), uint32(math.MaxUint32), uint32(0)
@@ -109,9 +109,9 @@ func (c hopperCode) finish(p hopperPanel, t Type, side hopperSide, depth int) {
 	}
 }
 
-// straight returns values for panels of A from rows of K, of which several are packed at once: all that there are, or
+// across returns values for panels of A from rows of K, of which several are packed at once: all that there are, or
 // with AVX2 whole groups.
-func (c *hopperPacker) straight(
+func (c *hopperPacker) across(
 	zmm bool, t Type, rest PackFunc,
 ) func(dst, src unsafe.Pointer, stride, n, k, depth int) {
 	size := t.Size()

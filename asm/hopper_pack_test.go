@@ -126,7 +126,7 @@ func TestHopperPack(t *testing.T) {
 		rounds = 6
 	}
 	forArithmetic(t, Hopper, func(t *testing.T, k *Kernel) {
-		for _, side := range []hopperSide{sideA, sideB} {
+		for _, side := range []panelSide{sideA, sideB} {
 			width := k.exact.width(side)
 			maxR := 2*width + 1
 			if side == sideA {
@@ -165,7 +165,7 @@ func TestHopperPack(t *testing.T) {
 type hopperPackCase struct {
 	kern        *Kernel
 	typ         Type
-	side        hopperSide
+	side        panelSide
 	kContiguous bool
 	r, k, extra int
 }
@@ -270,8 +270,8 @@ func TestHopperPackLong(t *testing.T) {
 		hopperOperands[3].fill(rnd, BF16, unsafe.Pointer(&src[0]), len(src)*2)
 		depth := roundUp(k, kern.KStep(BF16))
 		for side, packs := range []func(Type, bool) PackFunc{kern.PackA, kern.PackB} {
-			n := (r + kern.exact.width(hopperSide(side)) - 1) / kern.exact.width(hopperSide(side)) *
-				kern.exact.bytes(hopperSide(side), depth)
+			n := (r + kern.exact.width(panelSide(side)) - 1) / kern.exact.width(panelSide(side)) *
+				kern.exact.bytes(panelSide(side), depth)
 			for _, kContiguous := range []bool{true, false} {
 				stride := k * 2
 				if !kContiguous {
@@ -286,7 +286,7 @@ func TestHopperPackLong(t *testing.T) {
 					}
 				}
 				pack(unsafe.Pointer(&got[0]), unsafe.Pointer(&src[0]), stride, r, k)
-				kern.exact.packer(BF16, hopperSide(side), kContiguous)(unsafe.Pointer(&want[0]),
+				kern.exact.packer(BF16, panelSide(side), kContiguous)(unsafe.Pointer(&want[0]),
 					unsafe.Pointer(&src[0]), stride, r, k)
 				if !bytes.Equal(got, want) {
 					t.Errorf("side %d kContiguous=%v: differs from the twin", side, kContiguous)

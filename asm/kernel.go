@@ -90,8 +90,8 @@ func (a Arithmetic) String() string {
 // The assembly cannot be preempted, so keep a call under about 100 µs.
 type KernelFunc func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
 
-// functions are what computes for a kernel, by role. Where one is nil there is none, but for packers their plain-Go
-// twin.
+// functions are what computes for a kernel, by role. Where one is nil there is none, but for packers what
+// [Kernel.packer] returns.
 type functions struct {
 	// The strip kernels: see [KernelFunc] and [Kernel.Strip].
 	strip  func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to Store)
@@ -101,7 +101,7 @@ type functions struct {
 	// What kernels in Go and of Hopper's arithmetic have instead, see Kernel.Mul and MulF16; and for the latter what
 	// makes the rest of a panel from its values.
 	mul, mulF16 KernelFunc
-	finish      func(p hopperPanel, t Type, side hopperSide, depth int)
+	finish      func(p hopperPanel, t Type, side panelSide, depth int)
 
 	packA, packB [numTypes][2]PackFunc // by orientation, see packSlot
 	mulPack      [numTypes][2]mulPackFunc
@@ -124,6 +124,14 @@ type streamFuncs struct {
 	panels PanelsFunc
 	width  func(m int) int // columns that panels reads at a time for m rows, or nil
 }
+
+// A panelSide is one of the two operands.
+type panelSide int
+
+const (
+	sideA panelSide = iota
+	sideB
+)
 
 // A PackFunc copies r rows (of A) or columns (of B) by k elements of a source into ceil(r/R) consecutive panels, each
 // ceil(k/KPack) words deep, rounded up to a multiple of KStep. Rows beyond r and elements beyond k become zero.

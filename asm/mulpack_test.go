@@ -15,19 +15,19 @@ func TestPackDepth(t *testing.T) {
 	packs := map[string][]Type{"avx512bf16": {BF16}, "avx512": {BF16, F16, F32}, "avx2": {BF16, F16, F32}}
 	for _, kern := range Kernels() {
 		for typ := range Type(numTypes + 2) {
-			straight, transposed := 0, 0
+			across, along := 0, 0
 			if assembled && slices.Contains(packs[kern.Name], typ) {
-				straight = kern.KPack
+				across = kern.KPack
 				if kern.Name != "avx2" {
-					transposed = 16 * kern.KPack
+					along = 16 * kern.KPack
 				}
 			}
-			if got := kern.PackDepth(typ, false); got != straight {
-				t.Errorf("%s packs %v behind its products in multiples of %d, want %d", kern.Name, typ, got, straight)
+			if got := kern.PackDepth(typ, false); got != across {
+				t.Errorf("%s packs %v behind its products in multiples of %d, want %d", kern.Name, typ, got, across)
 			}
-			if got := kern.PackDepth(typ, true); got != transposed {
+			if got := kern.PackDepth(typ, true); got != along {
 				t.Errorf("%s transposes %v behind its products in multiples of %d, want %d", kern.Name, typ, got,
-					transposed)
+					along)
 			}
 		}
 	}

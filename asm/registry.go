@@ -125,7 +125,7 @@ func (k *Kernel) complete() {
 
 // packer returns the packer of one side where the functions of the kernel have none: for fp8 one by way of bf16, for
 // other types one in Go.
-func (k *Kernel) packer(t Type, side hopperSide, kContiguous bool) PackFunc {
+func (k *Kernel) packer(t Type, side panelSide, kContiguous bool) PackFunc {
 	width, native := k.MR, k.packA[BF16]
 	if side == sideB {
 		width, native = k.NR, k.packB[BF16]

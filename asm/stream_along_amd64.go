@@ -7,9 +7,9 @@ import (
 	"unsafe"
 )
 
-// along is the StreamFunc for rows along K, but for a vector: whole blocks of sums, and then what is left of K, lines
+// readAlong is the StreamFunc for rows along K, but for a vector: whole blocks of sums, and then what is left of K, lines
 // and less than a line, which is apart from what it is added to until it is complete.
-func (s *streamKernel) along(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool) {
+func (s *streamKernel) readAlong(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool) {
 	line, whole := s.block/s.size, k/s.sums*s.sums
 	if s.isVector(m, k < line) {
 		s.vector(k, n, a, s.mr*4, b, stride, dst, add)
@@ -82,8 +82,8 @@ var farB = machine().halves()
 func (s *streamKernel) blocks(
 	c *streamBlock, blocks, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool,
 ) {
-	v := s.transposed.of(m)
-	kernels, slots := s.transposed, c.slots[:s.slots[v]]
+	v := s.along.of(m)
+	kernels, slots := s.along, c.slots[:s.slots[v]]
 	ahead, lag := streamAhead, s.lag()/s.block
 	if far := s.farAlong(); far != nil {
 		kernels = far

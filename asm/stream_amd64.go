@@ -59,3 +59,75 @@ const (
 )
 
 var streamBlocks = sync.Pool{New: func() any { return new(streamBlock) }}
+
+// newBlock takes a block from the pool.
+func (s *streamKernel) newBlock() *streamBlock {
+	c := streamBlocks.Get().(*streamBlock)
+	c.table = s.table
+	return c
+}
+
+// release gives the block back to the pool, without the addresses of operands.
+func (c *streamBlock) release() {
+	c.b, c.slots = nil, [len(c.slots)]streamSlot{}
+	streamBlocks.Put(c)
+}
+
+// accumulate says that the slot's m rows of accumulators go from src to dst.
+func (s *streamSlot) accumulate(m int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+	for i := range s.src[:roundUp(m, 8)] {
+		row := min(i, m-1)
+		s.dst[i], s.src[i] = unsafe.Add(dst, row*ldd), nil
+		if src != nil {
+			s.src[i] = unsafe.Add(src, row*lds)
+		}
+	}
+}
+
+// accumulatePart is accumulate for columns that are not as many as width: they go through the block's tile, where
+// store finds them.
+func (c *streamBlock) accumulatePart(s *streamSlot, width, m int) {
+	s.accumulate(m, nil, 0, unsafe.Pointer(&c.tile[0]), width*4)
+}
+
+// loadPart is accumulatePart for n columns that start from src.
+func (c *streamBlock) loadPart(s *streamSlot, n, width, m int, src unsafe.Pointer, lds int) {
+	if c.accumulatePart(s, width, m); src == nil {
+		return
+	}
+	s.src = s.dst
+	for i := range m {
+		copy(c.tile[i*width:][:n], unsafe.Slice((*float32)(unsafe.Add(src, i*lds)), n))
+	}
+}
+
+// storePart stores n columns of width from the tile.
+func (c *streamBlock) storePart(n, width, m int, dst unsafe.Pointer, ldd int) {
+	for i := range m {
+		copy(unsafe.Slice((*float32)(unsafe.Add(dst, i*ldd)), n), c.tile[i*width:][:n])
+	}
+}
+
+// chain returns where the sums of a block of K of m rows and n columns are until it ends: at dst, or in memory of c's
+// own if they are added to what is there.
+func (c *streamBlock) chain(m, n int, dst unsafe.Pointer, ldd int, add bool) (at unsafe.Pointer, pitch int) {
+	if !add {
+		return dst, ldd
+	}
+	if len(c.sums) < m*n {
+		c.sums = make([]float32, m*n)
+	}
+	return unsafe.Pointer(unsafe.SliceData(c.sums)), n * 4
+}
+
+// total adds the sums of a block to those at dst, unless they are there.
+func (c *streamBlock) total(m, n int, from unsafe.Pointer, pitch int, dst unsafe.Pointer, ldd int) {
+	if from != dst {
+		Combine(dst, ldd, from, pitch, m, n, 1, 1)
+	}
+}
+
+// panelA returns where element k0 of K stands in the panel a of A.
+func (s *streamKernel) panelA(a unsafe.Pointer, k0 int) unsafe.Pointer {
+	return unsafe.Add(a, k0/s.kpack*s.mr*4)
+}

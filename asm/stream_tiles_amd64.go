@@ -12,9 +12,9 @@ var (
 		slots: []int{2, 2, 1, 1, 1}, widths: []int{amxNR, amxNR, amxNR}}
 	streamTiles = streamKernel{streamShape: &streamTilesShape, sums: BF16.Block(),
 		size: 2, kpack: 2, block: tileLine,
-		straight: streamSet{streamAcross512Tilesx1, streamAcross512Tilesx2, streamAcross512Tilesx4,
+		across: streamSet{streamAcross512Tilesx1, streamAcross512Tilesx2, streamAcross512Tilesx4,
 			streamAcross512Tilesx6, streamAcross512Tilesx8},
-		transposed: streamSet{streamAlong512Tilesx1, streamAlong512Tilesx2, streamAlong512Tilesx4,
+		along: streamSet{streamAlong512Tilesx1, streamAlong512Tilesx2, streamAlong512Tilesx4,
 			streamAlong512Tilesx6, streamAlong512Tilesx8},
 		panels: streamSet{streamPanels512Tilesx1, streamPanels512Tilesx2, streamPanels512Tilesx4}}
 )
@@ -34,7 +34,7 @@ func acrossTiles(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointe
 	c.stride = stride
 	for i := 0; i < m; i += streamTilesRows {
 		rows := min(m-i, streamTilesRows)
-		f := streamTiles.straight[streamTiles.straight.of(rows)]
+		f := streamTiles.across[streamTiles.across.of(rows)]
 		for j := 0; j < n; j += streamWidth {
 			c.n = min(n-j, streamWidth)
 			c.ahead = min(streamAhead, c.n*size)
@@ -63,7 +63,7 @@ func acrossTiles(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointe
 // alongTiles is the StreamFunc of AMX for rows along K: through all of B for every streamTilesRows rows of A.
 func alongTiles(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool) {
 	for i := 0; i < m; i += streamTilesRows {
-		streamTiles.along(k, min(m-i, streamTilesRows), n, unsafe.Add(a, i*tileLine),
+		streamTiles.readAlong(k, min(m-i, streamTilesRows), n, unsafe.Add(a, i*tileLine),
 			b, stride, unsafe.Add(dst, i*ldd), ldd, add)
 	}
 }
@@ -71,7 +71,7 @@ func alongTiles(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer
 // storedTiles is the PanelsFunc of AMX: through all of B for every streamTilesStored rows of A.
 func storedTiles(k, m, n int, a, b unsafe.Pointer, pitch int, dst unsafe.Pointer, ldd int, add bool) {
 	for i := 0; i < m; i += streamTilesStored {
-		streamTiles.packed(k, min(m-i, streamTilesStored), n, unsafe.Add(a, i*tileLine),
+		streamTiles.readPanels(k, min(m-i, streamTilesStored), n, unsafe.Add(a, i*tileLine),
 			b, pitch, unsafe.Add(dst, i*ldd), ldd, add)
 	}
 }

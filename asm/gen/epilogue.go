@@ -3,7 +3,7 @@ package main
 // writeEpilogues writes what becomes of rows of sums: they are combined with an old C, rounded to 16 bits, or copied.
 func writeEpilogues(s *source) {
 	s.combine()
-	s.addRows()
+	s.add()
 	s.copyRows()
 	for _, f := range []form{bf16, f16} {
 		f.round(s)
@@ -72,10 +72,10 @@ func (s *source) combine() {
 	}
 }
 
-// addRows writes combine for factors of 1.
+// add writes combine for factors of 1.
 //
 //	DX n·4   CX offset in a row   R10 the last with four vectors after it
-func (s *source) addRows() {
+func (s *source) add() {
 	s.function("add256", rowsParams, 0, "dst += src; rows is positive, n a positive multiple of 8.")
 	s.loadRows()
 	s.op("SHLQ $2, DX")

@@ -13,9 +13,9 @@ func writeStreams8(s *source) {
 		f.copy8(s)
 		f.transpose8(s)
 		for _, rows := range streamRows {
-			stream{f, rows, min(4, 16/rows), false, false}.straight(s)
+			stream{f, rows, min(4, 16/rows), false, false}.across(s)
 			stream{f, rows, min(8, 16/rows), false, false}.panels(s)
-			stream{f, rows, min(2, 8/rows), false, false}.transposed(s)
+			stream{f, rows, min(2, 8/rows), false, false}.along(s)
 		}
 	}
 	s.signs8()
@@ -59,8 +59,8 @@ func (f form) rows8(s *source) {
 	}
 }
 
-// straight8 begins a kernel for rows of K.
-func (k stream) straight8(s *source) {
+// across8 begins a kernel for rows of K.
+func (k stream) across8(s *source) {
 	s.op("MOVQ streamBlock_table(DI), AX")
 	k.rows8(s)
 }

@@ -11,9 +11,9 @@ var streamsAcross = streamTable{
 func writeStreamsAcross(s *source) {
 	streamsAcross.write(func(k stream) {
 		if k.ymm {
-			k.straight256(s)
+			k.across256(s)
 		} else {
-			k.straight(s)
+			k.across(s)
 		}
 	})
 	s.words("streamInterleave", interleave())
@@ -32,7 +32,7 @@ func (k stream) aim(s *source) {
 	}
 }
 
-// straight writes the kernel for rows of K. It takes the columns block by block, each through all of K. The processor
+// across writes the kernel for rows of K. It takes the columns block by block, each through all of K. The processor
 // sees that each row is a stream, as long as there are not many more than sixteen, but does not follow it far enough
 // ahead.
 //
@@ -41,16 +41,16 @@ func (k stream) aim(s *source) {
 //	R13 R12 what is prefetched for the rows of a pair, seen from SI
 //	Z0-Z15 accumulators   Z16-Z23 B   Z24-Z27 A   Z29 zero   Z30 Z31 interleave
 //	K1-K4 columns of the accumulators   K5 K6 columns of pairs
-func (k stream) straight(s *source) {
+func (k stream) across(s *source) {
 	columns := 16 * k.vecs
 	mask := func(v int) string { return fmt.Sprintf("K%d", 1+v) }
-	k.straightStart(s)
+	k.acrossStart(s)
 	for i := range 6 {
 		s.op("KXNORQ K%d, K%d, K%d", 1+i, 1+i, 1+i)
 	}
 	switch {
 	case k.is8():
-		k.straight8(s)
+		k.across8(s)
 	case k.kpack == 2:
 		s.op("VPXORD Z29, Z29, Z29")
 		s.op("VMOVDQU32 ·streamInterleave<>+0(SB), Z30")
@@ -72,18 +72,18 @@ func (k stream) straight(s *source) {
 	}
 	s.label("full")
 	k.accumulators(s, 0, 0, k.vecs, k.column, mask)
-	k.straightTop(s)
+	k.acrossTop(s)
 	s.op("JL rest")
 	k.aim(s)
 	if k.rows > 4 {
 		// Two lines at a time are cheaper than one at every block.
 		s.op("TESTQ $%d, R8", columns*4)
 		s.op("JNZ odd")
-		k.straightLoop(s, "loop", 2*columns*k.bytes)
+		k.acrossLoop(s, "loop", 2*columns*k.bytes)
 		s.op("JMP rest")
-		k.straightLoop(s, "odd", 0)
+		k.acrossLoop(s, "odd", 0)
 	} else {
-		k.straightLoop(s, "loop", columns*k.bytes)
+		k.acrossLoop(s, "loop", columns*k.bytes)
 	}
 	s.label("rest")
 	if k.kpack == 2 {
@@ -94,19 +94,19 @@ func (k stream) straight(s *source) {
 	}
 	s.label("store")
 	k.store(s, 0, 0, k.vecs, k.column, mask)
-	k.straightNext(s, columns)
+	k.acrossNext(s, columns)
 	s.op("JG block")
 	s.ret()
 }
 
-// straightStart opens a kernel for rows of K.
-func (k stream) straightStart(s *source) {
+// acrossStart opens a kernel for rows of K.
+func (k stream) acrossStart(s *source) {
 	k.function(s, "Across"+k.suffix(), k.vecs*k.kernel().bytes()/4)
-	k.straightFields(s)
+	k.acrossFields(s)
 }
 
-// straightFields loads what the kernel works on.
-func (k stream) straightFields(s *source) {
+// acrossFields loads what the kernel works on.
+func (k stream) acrossFields(s *source) {
 	s.op("MOVQ streamBlock_stride(DI), R9")
 	s.op("MOVQ streamBlock_b(DI), R10")
 	s.op("MOVQ streamBlock_k(DI), R11")
@@ -114,16 +114,16 @@ func (k stream) straightFields(s *source) {
 	s.op("XORQ R8, R8")
 }
 
-// straightTop goes to the top of a block of columns, and sets the flags for whether there is a row or a pair of rows.
-func (k stream) straightTop(s *source) {
+// acrossTop goes to the top of a block of columns, and sets the flags for whether there is a row or a pair of rows.
+func (k stream) acrossTop(s *source) {
 	s.slot(0, "a", 0, "DX")
 	s.op("MOVQ R10, SI")
 	s.op("MOVQ R11, CX")
 	s.op("SUBQ $%d, CX", k.kpack)
 }
 
-// straightNext goes on by some columns, and sets the flags for whether there are more.
-func (k stream) straightNext(s *source, columns int) {
+// acrossNext goes on by some columns, and sets the flags for whether there are more.
+func (k stream) acrossNext(s *source, columns int) {
 	s.op("ADDQ $%d, R10", columns*k.bytes)
 	s.op("ADDQ $%d, R8", columns*4)
 	s.op("SUBQ $%d, BX", columns)
@@ -132,8 +132,8 @@ func (k stream) straightNext(s *source, columns int) {
 // column returns where vector v of a block of columns lies in a row of accumulators.
 func (k stream) column(v int) string { return fmt.Sprintf("%d(AX)(R8*1)", v*k.kernel().bytes()) }
 
-// straightLoop writes the loop over K under a label. Of each row it prefetches as many bytes as given.
-func (k stream) straightLoop(s *source, label string, fetch int) {
+// acrossLoop writes the loop over K under a label. Of each row it prefetches as many bytes as given.
+func (k stream) acrossLoop(s *source, label string, fetch int) {
 	lines := k.lines(fetch)
 	s.label(label)
 	if k.ymm {
@@ -185,10 +185,10 @@ func (k stream) row(s *source, second bool) (bs []int) {
 	return bs
 }
 
-// straight256 is straight for whole vectors: blocks that are as wide as there are accumulators for, and then narrower
+// across256 is across for whole vectors: blocks that are as wide as there are accumulators for, and then narrower
 // ones.
-func (k stream) straight256(s *source) {
-	k.straightStart(s)
+func (k stream) across256(s *source) {
+	k.acrossStart(s)
 	for vecs := k.vecs; vecs > 0; vecs /= 2 {
 		block, loop := fmt.Sprintf("block%d", vecs), fmt.Sprintf("loop%d", vecs)
 		n := stream{k.form, k.rows, vecs, true, k.far}
@@ -196,15 +196,15 @@ func (k stream) straight256(s *source) {
 		s.op("CMPQ BX, $%d", 8*vecs)
 		s.op("JL block%d", vecs/2)
 		n.accumulators(s, 0, 0, vecs, n.column, nil)
-		n.straightTop(s)
+		n.acrossTop(s)
 		if vecs == k.vecs {
 			n.aim(s)
-			n.straightLoop(s, loop, 8*vecs*k.bytes)
+			n.acrossLoop(s, loop, 8*vecs*k.bytes)
 		} else {
-			n.straightLoop(s, loop, 0)
+			n.acrossLoop(s, loop, 0)
 		}
 		n.store(s, 0, 0, vecs, n.column, nil)
-		n.straightNext(s, 8*vecs)
+		n.acrossNext(s, 8*vecs)
 		s.op("JMP %s", block)
 	}
 	s.label("block0")

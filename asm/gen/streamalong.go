@@ -10,9 +10,9 @@ var streamsAlong = streamTable{
 	{forms: asWords, rows: streamFew, most: 4, all: 8, ymm: true, far: nearAndFar},
 }
 
-func writeStreamsAlong(s *source) { streamsAlong.write(func(k stream) { k.transposed(s) }) }
+func writeStreamsAlong(s *source) { streamsAlong.write(func(k stream) { k.along(s) }) }
 
-// transposed writes the kernel for rows along K, by blocks of 64 bytes or, of AVX-512, of 16 words. vecs is the
+// along writes the kernel for rows along K, by blocks of 64 bytes or, of AVX-512, of 16 words. vecs is the
 // number of slots, each a vector of columns. When a block of sums ends, for all slots at once, they are added to
 // their totals in memory.
 //
@@ -22,7 +22,7 @@ func writeStreamsAlong(s *source) { streamsAlong.write(func(k stream) { k.transp
 // cache.
 //
 //	DI streamBlock   and the registers of the slots
-func (k stream) transposed(s *source) {
+func (k stream) along(s *source) {
 	block := 16 * k.kpack * k.bytes // bytes of a row
 	if k.ymm || k.is8() {
 		block = 64

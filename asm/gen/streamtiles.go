@@ -41,7 +41,7 @@ func (k stream) tiles(s *source) {
 	columns := 16 * k.vecs
 	mask := func(v int) string { return fmt.Sprintf("K%d", 1+v) }
 	k.tileStart(s, "Across", columns)
-	k.straightFields(s)
+	k.acrossFields(s)
 	s.op("VPXORD Z29, Z29, Z29")
 	s.slot(0, "a", 0, "DX")
 	k.widenTile(s, "DX")
@@ -71,7 +71,7 @@ func (k stream) tiles(s *source) {
 	}
 	k.tileSource(s, mask)
 	k.store(s, 0, 0, k.vecs, k.column, mask)
-	k.straightNext(s, columns)
+	k.acrossNext(s, columns)
 	s.op("JG block")
 	k.tileEnd(s)
 }
