@@ -32,12 +32,7 @@ const (
 	firstTable = 24 // rows of a table, where there are so many registers
 )
 
-func (a activator) lanes() int {
-	if a.zmm {
-		return 16
-	}
-	return 8
-}
+func (a activator) lanes() int { return vectorBytes(a.zmm) / 4 }
 
 // v writes an instruction: registers are numbers, constants are strings.
 func (a activator) v(name string, operands ...any) {
@@ -56,12 +51,7 @@ func (a activator) v(name string, operands ...any) {
 	a.op("%s", text)
 }
 
-func (a activator) reg(i int) string {
-	if a.zmm {
-		return fmt.Sprintf("Z%d", i)
-	}
-	return fmt.Sprintf("Y%d", i)
-}
+func (a activator) reg(i int) string { return vector(a.zmm, i) }
 
 // constant returns where a constant is: in a register if it is held, else in memory.
 func (a activator) constant(name string) string {
@@ -260,13 +250,9 @@ func (a activator) tanh() {
 //	R10 the Vector's row   R11 where in it
 //	R13 bytes to its next lanes, or 0   R12 constants   K1 mask of the last columns
 func (a *activator) write() {
-	name := "apply256"
-	if a.zmm {
-		name = "apply512"
-	}
 	const params = "dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, cols int, " +
 		"v unsafe.Pointer, vrow, vcol, how int, consts unsafe.Pointer"
-	a.function(name, params, 96, "applyGeneric, for rows and cols that are positive.")
+	a.function("apply"+vectorSet(a.zmm), params, 96, "applyGeneric, for rows and cols that are positive.")
 	a.load("dst", "DI", "ldd", "R8", "src", "SI", "lds", "R9", "rows", "BX", "cols", "DX")
 	a.load("v", "R10", "vcol", "R13", "how", "AX")
 	a.op("IMULQ $%d, R13", a.lanes())

@@ -25,6 +25,13 @@ type source struct {
 	params       []string // of the function under way
 }
 
+// The vectors of a kernel have 512 bits or, without zmm, 256: register i, the bytes of one, and how names say it.
+func vector(zmm bool, i int) string {
+	return fmt.Sprint(map[bool]string{true: "Z", false: "Y"}[zmm], i)
+}
+func vectorBytes(zmm bool) int  { return map[bool]int{true: 64, false: 32}[zmm] }
+func vectorSet(zmm bool) string { return map[bool]string{true: "512", false: "256"}[zmm] }
+
 // op writes one instruction.
 func (s *source) op(format string, args ...any) {
 	fmt.Fprintf(s, "\t"+format+"\n", args...)

@@ -65,21 +65,9 @@ func (s *source) dwords(name string, n int, value func(i int) uint32) {
 	fmt.Fprintf(s, "GLOBL ·%s<>(SB), RODATA|NOPTR, $%d\n", name, 4*n)
 }
 
-// reg names vector register i.
-func (h hopper) reg(i int) string {
-	if h.zmm {
-		return fmt.Sprintf("Z%d", i)
-	}
-	return fmt.Sprintf("Y%d", i)
-}
-
-// bytes is the size of a vector, and so the columns whose exponents one vector holds.
-func (h hopper) bytes() int {
-	if h.zmm {
-		return 64
-	}
-	return 32
-}
+func (h hopper) reg(i int) string { return vector(h.zmm, i) }
+func (h hopper) bytes() int       { return vectorBytes(h.zmm) } // and so the columns whose exponents a vector holds
+func (h hopper) set() string      { return vectorSet(h.zmm) }
 
 // pitch is the bytes of exponents of a step of k of B.
 func (h hopper) pitch() int { return h.bytes() }
@@ -244,9 +232,8 @@ func (h hopper) column(k, v int) string {
 
 // peak writes the register-only loop of what a product takes: two multiplications, a conversion and an addition.
 func (h hopper) peak(s *source) {
-	name := h.name[:3]
 	n := h.peakAccs()
-	s.function("peakHopper"+name, "n int", 0, fmt.Sprintf("%d independent vectors of products a turn, n turns.", n))
+	s.function("peakHopper"+h.set(), "n int", 0, fmt.Sprintf("%d independent vectors of products a turn, n turns.", n))
 	s.load("n", "CX")
 	for i := range n + 2 {
 		h.bits(s, "VPXOR", "%s, %s, %s", h.reg(i), h.reg(i), h.reg(i))

@@ -16,8 +16,8 @@ var hopperSides = []hopperSide{
 	{width: 4}, {width: 24, b: true},
 }
 
-func (h hopperSide) reg(i int) string { return hopper{zmm: h.zmm}.reg(i) }
-func (h hopperSide) bytes() int       { return hopper{zmm: h.zmm}.bytes() }
+func (h hopperSide) reg(i int) string { return vector(h.zmm, i) }
+func (h hopperSide) bytes() int       { return vectorBytes(h.zmm) }
 
 // vecs is the number of vectors in a row of a part of B.
 func (h hopperSide) vecs() int { return max(4*h.width/h.bytes(), 1) }
@@ -46,8 +46,7 @@ func hopperPackers(s *source) {
 
 // name is the part of a name that says what the function is for.
 func (h hopperSide) name() string {
-	return fmt.Sprintf("%s%s", map[bool]string{true: "512", false: "256"}[h.zmm],
-		map[bool]string{true: "B", false: "A"}[h.b])
+	return vectorSet(h.zmm) + map[bool]string{true: "B", false: "A"}[h.b]
 }
 
 // scan writes a scan of steps steps of elements of K, 16 for a type with products of 16 and otherwise 8: the largest

@@ -28,20 +28,9 @@ var kernels = []kernel{
 	{name: "256Words", doc: "4 × 24, a word is a float32", mr: 4, vecs: 3, unroll: 4},
 }
 
-func (k kernel) reg(i int) string {
-	if k.zmm {
-		return fmt.Sprintf("Z%d", i)
-	}
-	return fmt.Sprintf("Y%d", i)
-}
-
-// bytes is the size of a vector.
-func (k kernel) bytes() int {
-	if k.zmm {
-		return 64
-	}
-	return 32
-}
+func (k kernel) reg(i int) string { return vector(k.zmm, i) }
+func (k kernel) bytes() int       { return vectorBytes(k.zmm) }
+func (k kernel) set() string      { return vectorSet(k.zmm) }
 
 // rowB is the size of a row of a panel of B.
 func (k kernel) rowB() int { return max(k.width, k.vecs) * k.bytes() }

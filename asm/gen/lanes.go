@@ -25,8 +25,7 @@ func writeLanes(s *source) {
 //
 //	CX words left   R8 A   R9 B   DI what is side by side
 func (k kernel) lanes(s *source, f form) {
-	name := map[bool]string{true: "512", false: "256"}[k.zmm] + f.name
-	s.function("lanes"+name, "k, lanes int, a laned, b laned, sums, mem unsafe.Pointer", 256,
+	s.function("lanes"+k.set()+f.name, "k, lanes int, a laned, b laned, sums, mem unsafe.Pointer", 256,
 		"Sums of 16 blocks side by side.")
 	s.load("lanes", "R10")
 	for table, of := range []string{"a", "b"} {

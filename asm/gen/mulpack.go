@@ -46,7 +46,7 @@ func writeMulPacks(s *source) {
 //	R12 panel   R13 bytes between rows of K   R14 words of K left   R15 rows of K   DX what to prefetch   AX its pitch
 func (k kernel) mulPack(s *source, f form) {
 	a := panelA{"SI", k.mr}
-	s.function("mulPackAcross"+k.name[:3]+f.name,
+	s.function("mulPackAcross"+k.set()+f.name,
 		"k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing", 8, k.doc+".")
 	s.load("pack_B", "R15", "pack_Stride", "R13", "pack_K", "R14",
 		"pack_Panel", "R12", "pack_Pitch", "AX", "pack_Next", "DX")

@@ -64,7 +64,7 @@ func (k stream) kernel() kernel {
 
 // function opens the function of the kernel.
 func (k stream) function(s *source, what string, columns int) {
-	s.function(fmt.Sprintf("stream%s%s%sx%d", what, k.kernel().name[:3], k.name, k.rows),
+	s.function(fmt.Sprintf("stream%s%s%sx%d", what, k.kernel().set(), k.name, k.rows),
 		"c *streamBlock", 0, fmt.Sprintf("%d rows of A by %d columns.", k.rows, columns))
 	s.load("c", "DI")
 }
