@@ -1,9 +1,6 @@
 package asm
 
-import (
-	"fmt"
-	"unsafe"
-)
+import "unsafe"
 
 // AMX multiplies tiles: registers of 16 rows of 64 bytes. TDPBF16PS adds to a tile of C, 16 × 16 float32, the product
 // of a tile of A, 16 rows by 32 bf16 of K, and a tile of B, 16 words of K by 16 columns. So a panel of A is a tile
@@ -46,17 +43,6 @@ var (
 	tilesShape = Kernel{MR: amxMR, NR: amxNR, KPack: 2}
 	roundTiles = roundGeneric(&tilesShape, mulTiles, rowsTiles, BF16)
 )
-
-// lacksTiles returns nil if the operating system lets this process use the tiles of AMX, and otherwise the reason why
-// not.
-func (c cpu) lacksTiles() error {
-	if c.tiles != nil {
-		if err := c.tiles(); err != nil {
-			return fmt.Errorf("the operating system does not let this process use AMX tiles: %w", err)
-		}
-	}
-	return nil
-}
 
 // amxWords returns the depth in words of a panel of k elements.
 func amxWords(k int) int { return (k + 2*amxStep - 1) / (2 * amxStep) * amxStep }

@@ -21,6 +21,14 @@ var (
 // The kernels in assembly, by role. flops are those of a turn of the peak loop: accumulators × lanes × 2, and twice
 // that for pairs. The kernels of Hopper's arithmetic pack values as the native ones do that have panels as wide.
 var (
+	amx = functions{
+		strip: stripAMX, rows: stripRowsAMX, stores: StorePast | StoreBF16,
+		packA:  [numTypes][2]PackFunc{BF16: packers512TilesA()},
+		packB:  [numTypes][2]PackFunc{BF16: packers512TilesB()},
+		stream: [numTypes]streamFuncs{BF16: {by: [2]StreamFunc{acrossTiles, alongTiles}, panels: storedTiles}},
+		sweep:  sweepAMX,
+		peak:   peakAMX, flops: 4 * 16 * 16 * 32 * 2, // four tiles
+	}
 	avx512BF16 = functions{
 		strip: mul512Pairs, rows: rows512Pairs, stores: StorePast | StoreBF16,
 		packA:   [numTypes][2]PackFunc{BF16: packers512(BF16, 2, 8, packAlong512Pairsx8, packAcross512Pairsx8)},
@@ -102,14 +110,6 @@ var (
 		packA: code256.packers(sideA, 16, &avx2.packA), packB: code256.packers(sideB, 24, &avx2.packB),
 		finish: code256.finish,
 		peak:   peakHopper256, flops: 6 * 8 * 2,
-	}
-	amx = functions{
-		strip: stripAMX, rows: stripRowsAMX, stores: StorePast | StoreBF16,
-		packA:  [numTypes][2]PackFunc{BF16: packers512TilesA()},
-		packB:  [numTypes][2]PackFunc{BF16: packers512TilesB()},
-		stream: [numTypes]streamFuncs{BF16: {by: [2]StreamFunc{acrossTiles, alongTiles}, panels: storedTiles}},
-		sweep:  sweepAMX,
-		peak:   peakAMX, flops: 4 * 16 * 16 * 32 * 2, // four tiles
 	}
 )
 

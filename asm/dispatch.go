@@ -92,6 +92,17 @@ func (c cpu) lacks(need isa) error {
 	}
 }
 
+// lacksTiles returns nil if the operating system lets this process use the tiles of AMX, and otherwise the reason why
+// not.
+func (c cpu) lacksTiles() error {
+	if c.tiles != nil {
+		if err := c.tiles(); err != nil {
+			return fmt.Errorf("the operating system does not let this process use AMX tiles: %w", err)
+		}
+	}
+	return nil
+}
+
 // fastDotBF16 reports whether VDPBF16PS issues at the rate of an f32 FMA.
 func (c cpu) fastDotBF16() bool {
 	const cooperLake = 0x55 // the model number of Skylake-SP too, which lacks the instruction

@@ -175,7 +175,7 @@ type Kernel struct {
 
 // Onto reports whether Mul, and all of the same contract but those that round or store past the caches, take an odd
 // lds.
-func (k *Kernel) Onto() bool { return k.Arithmetic == Native && (k.step != amxStep || k.ISA == "Go") }
+func (k *Kernel) Onto() bool { return k.Arithmetic == Native && k.Name != "amx" }
 
 // KStep returns what the depth of a panel of type t, in words, is a multiple of: 1, for AMX the 16 of a tile, and for
 // Hopper's arithmetic the products that one step sums. A K that is not a multiple is padded with zeros by the packers.
