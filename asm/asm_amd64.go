@@ -64,7 +64,7 @@ var (
 			E4M3: words8.streams(E4M3), E5M2: words8.streams(E5M2),
 		},
 		edge:     edgesAVX512.multiply,
-		unpacked: unpackedOf(&unpackedAVX512, &unpackedAcrossAVX512, vector512),
+		unpacked: unpackedOf(&unpackedAVX512, &unpackedAcrossAVX512, vector512, vectorPanelsOf(panelsAVX512, 4)),
 		lanes: [numTypes]LanesFunc{
 			BF16: lanesOf(BF16, 1, lanes512BF16),
 			F16:  lanesOf(F16, 1, lanes512F16),
@@ -91,7 +91,7 @@ var (
 			BF16: stream256BF16.roles(), F16: stream256F16.roles(), F32: stream256Words.roles(),
 		},
 		edge:     edgesAVX2.multiply,
-		unpacked: unpackedOf(&unpackedAVX2, &unpackedAcrossAVX2, nil),
+		unpacked: unpackedOf(&unpackedAVX2, &unpackedAcrossAVX2, nil, vectorPanelsOf(panelsAVX2, 3)),
 		lanes: [numTypes]LanesFunc{
 			BF16: lanesOf(BF16, 1, lanes256BF16),
 			F16:  lanesOf(F16, 1, lanes256F16),

@@ -13,19 +13,24 @@ type UnpackedFunc func(
 	m, n, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool,
 )
 
-// A VectorFunc multiplies a row of A, whose k words lie stepA bytes apart, by n columns of B that lie along K, stride
-// bytes apart, where they lie. It stores the n sums side by side or, with add, adds them to what is there, block
-// after block of K, see [Type.Block].
+// A VectorFunc multiplies a row of A, whose k words lie stepA bytes apart, by n columns of B, where they lie. It stores
+// the n sums side by side or, with add, adds them to what is there, block after block of K, see [Type.Block].
 //
 // A call may be as large as one likes, as that of a [StreamFunc].
 type VectorFunc func(k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride int, dst unsafe.Pointer, add bool)
 
-// Unpacked is how a kernel multiplies what is not packed.
+// Unpacked is how a kernel multiplies what is not packed, and a row by panels.
 type Unpacked struct {
-	Along, Across UnpackedFunc // for an A with K along its rows, or across them
-	Vector        VectorFunc   // for an A of one row and a B with K along its columns, or nil
-	Rows, Columns int          // of a tile, at most
+	Along, Across UnpackedFunc  // for an A with K along its rows, or across them
+	Rows, Columns int           // of a tile, at most
+	Vector        [3]VectorFunc // for an A of one row, by how B lies
 }
+
+// How B lies for a VectorFunc; there is none for rows of K.
+const (
+	VectorAlong  = 1 // its columns along K, stride bytes apart; may be nil
+	VectorPanels = 2 // in panels of one block of K, one behind the other, whose rows have stride bytes
+)
 
 // Unpacked returns how the kernel multiplies unpacked A and B of type t, or nil if it cannot.
 func (k *Kernel) Unpacked(t Type) *Unpacked {
@@ -40,6 +45,15 @@ func vectorGeneric(k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stri
 	for k0 := 0; k0 < k; k0 += F32.Block() {
 		unpackedGeneric(n, 1, min(F32.Block(), k-k0),
 			unsafe.Add(b, k0*4), 4, stride, unsafe.Add(a, k0*stepA), stepA, dst, 4, add || k0 > 0)
+	}
+}
+
+// vectorPanelsGeneric is the twin of the kernels for a vector by panels of stride bytes a row.
+func vectorPanelsGeneric(
+	k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride int, dst unsafe.Pointer, add bool,
+) {
+	for nr, j := stride/4, 0; j < n; j += nr {
+		unpackedGeneric(1, min(nr, n-j), k, a, stepA, 0, unsafe.Add(b, j*k*4), stride, unsafe.Add(dst, j*4), 0, add)
 	}
 }
 

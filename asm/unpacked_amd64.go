@@ -35,8 +35,8 @@ var (
 		[]unpackedStrip{unpackedAcrossShort256Wordsx1, unpackedAcrossShort256Wordsx2}}
 )
 
-// unpackedOf returns how strips multiply what is not packed, beside what does a vector, or nil.
-func unpackedOf(along, across *unpackedShape, vector VectorFunc) *Unpacked {
+// unpackedOf returns how strips multiply what is not packed, beside what does a vector, or nil, and by panels.
+func unpackedOf(along, across *unpackedShape, vector, panels VectorFunc) *Unpacked {
 	return &Unpacked{
 		Along: func(
 			m, n, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool,
@@ -48,7 +48,7 @@ func unpackedOf(along, across *unpackedShape, vector VectorFunc) *Unpacked {
 		) {
 			across.multiply(m, n, k, a, lda, 4, b, ldb, dst, ldd, add)
 		},
-		Vector: vector, Rows: along.mr, Columns: len(along.strips) << along.shift,
+		Vector: [...]VectorFunc{VectorAlong: vector, VectorPanels: panels}, Rows: along.mr, Columns: len(along.strips) << along.shift,
 	}
 }
 
@@ -59,6 +59,37 @@ func (s *unpackedShape) vector(
 	for k0 := 0; k0 < k; k0 += F32.Block() {
 		s.multiply(n, 1, min(F32.Block(), k-k0),
 			unsafe.Add(b, k0*4), stride, stride, unsafe.Add(a, k0*stepA), stepA, dst, 4, add || k0 > 0)
+	}
+}
+
+// A vectorPanels multiplies a row of A by as many vectors of columns of two panels of B as its name says, of the last
+// by the first columns, last of them. Unless add is 0 it adds to what is there. See [Unpacked].
+type vectorPanels func(
+	k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int,
+)
+
+var (
+	panelsAVX512 = []vectorPanels{vectorPanels512Wordsx1, vectorPanels512Wordsx2, vectorPanels512Wordsx3,
+		vectorPanels512Wordsx4}
+	panelsAVX2 = []vectorPanels{vectorPanels256Wordsx1, vectorPanels256Wordsx2, vectorPanels256Wordsx3,
+		vectorPanels256Wordsx4, vectorPanels256Wordsx5, vectorPanels256Wordsx6}
+)
+
+// vectorPanelsOf returns the VectorFunc for panels, of kernels for vectors of 1<<shift columns.
+func vectorPanelsOf(kernels []vectorPanels, shift int) VectorFunc {
+	return func(k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride int, dst unsafe.Pointer, add bool) {
+		adds := 0
+		if add {
+			adds = 1
+		}
+		for {
+			before := min(len(kernels), (n+1<<shift-1)>>shift) - 1
+			kernels[before](k, a, stepA, b, k*stride, dst, min(n-before<<shift, 1<<shift), adds)
+			if n -= len(kernels) << shift; n <= 0 {
+				return // nothing lies behind the last panel
+			}
+			b, dst = unsafe.Add(b, 2*k*stride), unsafe.Add(dst, len(kernels)<<shift*4)
+		}
 	}
 }
 

@@ -170,66 +170,80 @@ func TestUnpackedLong(t *testing.T) {
 	})
 }
 
-// TestVectorFunc multiplies a row by all small numbers of columns along K, at either end of their memory, and adds
-// some products to what C holds. What lies between words of A and columns of B is NaN.
+// TestVectorFunc multiplies a row by all small numbers of columns along K, and in panels, at either end of their
+// memory, and adds some products to what C holds. What lies between words of A and columns of B is NaN.
 func TestVectorFunc(t *testing.T) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
 		u := kern.Unpacked(F32)
-		if u == nil || u.Vector == nil {
-			t.Skip("has none")
+		if u == nil {
+			t.Skip("packs")
 		}
-		const maxN, maxK, maxPad = 70, 600, 3
-		var mem [3]guarded
-		for i, n := range []int{maxK * 4 * (maxPad + 1), maxN * (maxK + maxPad) * 4, maxN * 4} {
-			mem[i] = newGuarded(t, n)
+		if f := u.Vector[VectorAlong]; f != nil {
+			t.Run("along", func(t *testing.T) { testVectorFunc(t, f, vectorGeneric, 1, 70) })
 		}
-		for _, values := range operands {
-			t.Run(values.name, func(t *testing.T) {
-				r := rand.New(rand.NewPCG(5, 6))
-				fill := filler(r, values.word)
-				for n := 1; n <= maxN; n++ {
-					for _, k := range []int{1 + r.IntN(3), 4 + r.IntN(12), 16 * (1 + r.IntN(4)), 1 + r.IntN(maxK), 256,
-						257 + r.IntN(maxK-256)} {
-						stepA, stride, add, atEnd := 4+4*r.IntN(maxPad+1), 4*(k+r.IntN(maxPad+1)), r.IntN(2) == 0,
-							r.IntN(2) == 0
-						place := func(g guarded, rows, pitch, size int) unsafe.Pointer {
-							for i := range g.mem {
-								g.mem[i] = 0xff // a NaN
-							}
-							span := (rows-1)*pitch + size
-							at := g.first(span)
-							if atEnd {
-								at = g.last(span)
-							}
-							for i := range rows {
-								fill(unsafe.Add(at, i*pitch), size, 1)
-							}
-							return at
+		f := u.Vector[VectorPanels]
+		t.Run("panels", func(t *testing.T) { testVectorFunc(t, f, vectorPanelsGeneric, kern.NR, 5*kern.NR) })
+	})
+}
+
+// testVectorFunc compares f with its twin for up to maxN columns, of which wide lie together.
+func testVectorFunc(t *testing.T, f, twin VectorFunc, wide, maxN int) {
+	const maxK, maxPad = 600, 3
+	var mem [3]guarded
+	for i, n := range []int{maxK * 4 * (maxPad + 1), maxN * (maxK + maxPad) * 4, maxN * 4} {
+		mem[i] = newGuarded(t, n)
+	}
+	for _, values := range operands {
+		t.Run(values.name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(5, 6))
+			fill := filler(r, values.word)
+			for n := 1; n <= maxN; n++ {
+				for _, k := range []int{1 + r.IntN(3), 4 + r.IntN(12), 16 * (1 + r.IntN(4)), 1 + r.IntN(maxK), 256,
+					257 + r.IntN(maxK-256)} {
+					stepA, stride, add, atEnd := 4+4*r.IntN(maxPad+1), 4*(k+r.IntN(maxPad+1)), r.IntN(2) == 0,
+						r.IntN(2) == 0
+					apart := stride // bytes from what lies together to the next
+					if wide > 1 {
+						stride, apart = wide*4, k*wide*4
+					}
+					place := func(g guarded, rows, pitch, size int) unsafe.Pointer {
+						for i := range g.mem {
+							g.mem[i] = 0xff // a NaN
 						}
-						a, b, dst := place(mem[0], k, stepA, 4), place(mem[1], n, stride, k*4), place(mem[2], 1, 0, n*4)
-						old := bytes.Clone(mem[2].mem)
-						u.Vector(k, n, a, stepA, b, stride, dst, add)
-						got := bytes.Clone(mem[2].mem)
-						copy(mem[2].mem, old)
-						vectorGeneric(k, n, a, stepA, b, stride, dst, add)
-						dstAt := int(uintptr(dst) - uintptr(unsafe.Pointer(unsafe.SliceData(mem[2].mem))))
-						if at, x, y := mismatchC(got, mem[2].mem, dstAt, n*4, n*4, n*4); at >= 0 {
-							t.Fatalf("%d words, %d columns, step %d, stride %d, add %v, at the end %v: "+
-								"byte %d of C is %#08x, its twin has %#08x",
-								k, n, stepA, stride, add, atEnd, at-dstAt, x, y)
+						span := (rows-1)*pitch + size
+						at := g.first(span)
+						if atEnd {
+							at = g.last(span)
 						}
+						for i := range rows {
+							fill(unsafe.Add(at, i*pitch), size, 1)
+						}
+						return at
+					}
+					a, b := place(mem[0], k, stepA, 4), place(mem[1], (n+wide-1)/wide, apart, k*wide*4)
+					dst := place(mem[2], 1, 0, n*4)
+					old := bytes.Clone(mem[2].mem)
+					f(k, n, a, stepA, b, stride, dst, add)
+					got := bytes.Clone(mem[2].mem)
+					copy(mem[2].mem, old)
+					twin(k, n, a, stepA, b, stride, dst, add)
+					dstAt := int(uintptr(dst) - uintptr(unsafe.Pointer(unsafe.SliceData(mem[2].mem))))
+					if at, x, y := mismatchC(got, mem[2].mem, dstAt, n*4, n*4, n*4); at >= 0 {
+						t.Fatalf("%d words, %d columns, step %d, stride %d, add %v, at the end %v: "+
+							"byte %d of C is %#08x, its twin has %#08x",
+							k, n, stepA, stride, add, atEnd, at-dstAt, x, y)
 					}
 				}
-			})
-		}
-	})
+			}
+		})
+	}
 }
 
 // TestVectorFuncLong has more words than one call of assembly may have, in K and in columns.
 func TestVectorFuncLong(t *testing.T) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
 		u := kern.Unpacked(F32)
-		if u == nil || u.Vector == nil {
+		if u == nil || u.Vector[VectorAlong] == nil {
 			t.Skip("has none")
 		}
 		at := func(s []float32) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
@@ -242,7 +256,7 @@ func TestVectorFuncLong(t *testing.T) {
 					s[i] = r.Float32() - 0.5
 				}
 			}
-			u.Vector(k, n, at(a), 4, at(b), k*4, at(got), false)
+			u.Vector[VectorAlong](k, n, at(a), 4, at(b), k*4, at(got), false)
 			vectorGeneric(k, n, at(a), 4, at(b), k*4, at(want), false)
 			for i := range got {
 				if got[i] != want[i] {

@@ -10,3 +10,53 @@ import "unsafe"
 //
 //go:noescape
 func vectorAlong512Words(k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride int, dst unsafe.Pointer, add, ahead int)
+
+// K words of A by 1 vectors of columns of two panels of B.
+//
+//go:noescape
+func vectorPanels512Wordsx1(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+
+// K words of A by 2 vectors of columns of two panels of B.
+//
+//go:noescape
+func vectorPanels512Wordsx2(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+
+// K words of A by 3 vectors of columns of two panels of B.
+//
+//go:noescape
+func vectorPanels512Wordsx3(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+
+// K words of A by 4 vectors of columns of two panels of B.
+//
+//go:noescape
+func vectorPanels512Wordsx4(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+
+// K words of A by 1 vectors of columns of two panels of B.
+//
+//go:noescape
+func vectorPanels256Wordsx1(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+
+// K words of A by 2 vectors of columns of two panels of B.
+//
+//go:noescape
+func vectorPanels256Wordsx2(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+
+// K words of A by 3 vectors of columns of two panels of B.
+//
+//go:noescape
+func vectorPanels256Wordsx3(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+
+// K words of A by 4 vectors of columns of two panels of B.
+//
+//go:noescape
+func vectorPanels256Wordsx4(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+
+// K words of A by 5 vectors of columns of two panels of B.
+//
+//go:noescape
+func vectorPanels256Wordsx5(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+
+// K words of A by 6 vectors of columns of two panels of B.
+//
+//go:noescape
+func vectorPanels256Wordsx6(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)

@@ -379,3 +379,482 @@ next:
 done:
 	VZEROUPPER
 	RET
+
+// func vectorPanels512Wordsx1(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+// K words of A by 1 vectors of columns of two panels of B.
+TEXT ·vectorPanels512Wordsx1(SB), NOSPLIT, $0-64
+	MOVQ last+48(FP), CX
+	MOVQ $-1, DX
+	SHLQ CX, DX
+	NOTQ DX
+	KMOVW DX, K1
+	MOVQ a+8(FP), SI
+	MOVQ stepA+16(FP), R8
+	MOVQ b+24(FP), DI
+	MOVQ pitch+32(FP), R9
+	MOVQ k+0(FP), BX
+	MOVQ dst+40(FP), AX
+	VPXORD Z0, Z0, Z0
+	PCALIGN $32
+
+loop:
+	VBROADCASTSS (SI), Z31
+	VMOVUPS 0(DI), Z1
+	VFMADD231PS Z31, Z1, Z0
+	ADDQ R8, SI
+	ADDQ $128, DI
+	DECQ BX
+	JNZ loop
+	CMPQ add+56(FP), $0
+	JEQ put
+
+add1:
+	VMOVUPS.Z 0(AX), K1, Z31
+	VADDPS Z31, Z0, Z0
+
+put:
+	VMOVUPS Z0, K1, 0(AX)
+	VZEROUPPER
+	RET
+
+// func vectorPanels512Wordsx2(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+// K words of A by 2 vectors of columns of two panels of B.
+TEXT ·vectorPanels512Wordsx2(SB), NOSPLIT, $0-64
+	MOVQ last+48(FP), CX
+	MOVQ $-1, DX
+	SHLQ CX, DX
+	NOTQ DX
+	KMOVW DX, K1
+	MOVQ a+8(FP), SI
+	MOVQ stepA+16(FP), R8
+	MOVQ b+24(FP), DI
+	MOVQ pitch+32(FP), R9
+	MOVQ k+0(FP), BX
+	MOVQ dst+40(FP), AX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	PCALIGN $32
+
+loop:
+	VBROADCASTSS (SI), Z31
+	VMOVUPS 0(DI), Z2
+	VFMADD231PS Z31, Z2, Z0
+	VMOVUPS 64(DI), Z3
+	VFMADD231PS Z31, Z3, Z1
+	ADDQ R8, SI
+	ADDQ $128, DI
+	DECQ BX
+	JNZ loop
+	CMPQ add+56(FP), $0
+	JEQ put
+
+add1:
+	VADDPS 0(AX), Z0, Z0
+	VMOVUPS.Z 64(AX), K1, Z31
+	VADDPS Z31, Z1, Z1
+
+put:
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func vectorPanels512Wordsx3(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+// K words of A by 3 vectors of columns of two panels of B.
+TEXT ·vectorPanels512Wordsx3(SB), NOSPLIT, $0-64
+	MOVQ last+48(FP), CX
+	MOVQ $-1, DX
+	SHLQ CX, DX
+	NOTQ DX
+	KMOVW DX, K1
+	MOVQ a+8(FP), SI
+	MOVQ stepA+16(FP), R8
+	MOVQ b+24(FP), DI
+	MOVQ pitch+32(FP), R9
+	MOVQ k+0(FP), BX
+	MOVQ dst+40(FP), AX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	PCALIGN $32
+
+loop:
+	VBROADCASTSS (SI), Z31
+	VMOVUPS 0(DI), Z3
+	VFMADD231PS Z31, Z3, Z0
+	VMOVUPS 64(DI), Z4
+	VFMADD231PS Z31, Z4, Z1
+	VMOVUPS 0(DI)(R9*1), Z5
+	VFMADD231PS Z31, Z5, Z2
+	ADDQ R8, SI
+	ADDQ $128, DI
+	DECQ BX
+	JNZ loop
+	CMPQ add+56(FP), $0
+	JEQ put
+
+add1:
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VMOVUPS.Z 128(AX), K1, Z31
+	VADDPS Z31, Z2, Z2
+
+put:
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, K1, 128(AX)
+	VZEROUPPER
+	RET
+
+// func vectorPanels512Wordsx4(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+// K words of A by 4 vectors of columns of two panels of B.
+TEXT ·vectorPanels512Wordsx4(SB), NOSPLIT, $0-64
+	MOVQ last+48(FP), CX
+	MOVQ $-1, DX
+	SHLQ CX, DX
+	NOTQ DX
+	KMOVW DX, K1
+	MOVQ a+8(FP), SI
+	MOVQ stepA+16(FP), R8
+	MOVQ b+24(FP), DI
+	MOVQ pitch+32(FP), R9
+	MOVQ k+0(FP), BX
+	MOVQ dst+40(FP), AX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	PCALIGN $32
+
+loop:
+	VBROADCASTSS (SI), Z31
+	VMOVUPS 0(DI), Z4
+	VFMADD231PS Z31, Z4, Z0
+	VMOVUPS 64(DI), Z5
+	VFMADD231PS Z31, Z5, Z1
+	VMOVUPS 0(DI)(R9*1), Z6
+	VFMADD231PS Z31, Z6, Z2
+	VMOVUPS 64(DI)(R9*1), Z7
+	VFMADD231PS Z31, Z7, Z3
+	ADDQ R8, SI
+	ADDQ $128, DI
+	DECQ BX
+	JNZ loop
+	CMPQ add+56(FP), $0
+	JEQ put
+
+add1:
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VADDPS 128(AX), Z2, Z2
+	VMOVUPS.Z 192(AX), K1, Z31
+	VADDPS Z31, Z3, Z3
+
+put:
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, K1, 192(AX)
+	VZEROUPPER
+	RET
+
+// func vectorPanels256Wordsx1(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+// K words of A by 1 vectors of columns of two panels of B.
+TEXT ·vectorPanels256Wordsx1(SB), NOSPLIT, $0-64
+	MOVQ last+48(FP), CX
+	NEGQ CX
+	LEAQ ·firstWords<>+32(SB), DX
+	VMOVDQU (DX)(CX*4), Y14
+	MOVQ a+8(FP), SI
+	MOVQ stepA+16(FP), R8
+	MOVQ b+24(FP), DI
+	MOVQ pitch+32(FP), R9
+	MOVQ k+0(FP), BX
+	MOVQ dst+40(FP), AX
+	VXORPS Y0, Y0, Y0
+	PCALIGN $32
+
+loop:
+	VBROADCASTSS (SI), Y15
+	VMOVUPS 0(DI), Y1
+	VFMADD231PS Y15, Y1, Y0
+	ADDQ R8, SI
+	ADDQ $96, DI
+	DECQ BX
+	JNZ loop
+	CMPQ add+56(FP), $0
+	JEQ put
+
+add1:
+	VMASKMOVPS 0(AX), Y14, Y15
+	VADDPS Y15, Y0, Y0
+
+put:
+	VMASKMOVPS Y0, Y14, 0(AX)
+	VZEROUPPER
+	RET
+
+// func vectorPanels256Wordsx2(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+// K words of A by 2 vectors of columns of two panels of B.
+TEXT ·vectorPanels256Wordsx2(SB), NOSPLIT, $0-64
+	MOVQ last+48(FP), CX
+	NEGQ CX
+	LEAQ ·firstWords<>+32(SB), DX
+	VMOVDQU (DX)(CX*4), Y14
+	MOVQ a+8(FP), SI
+	MOVQ stepA+16(FP), R8
+	MOVQ b+24(FP), DI
+	MOVQ pitch+32(FP), R9
+	MOVQ k+0(FP), BX
+	MOVQ dst+40(FP), AX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	PCALIGN $32
+
+loop:
+	VBROADCASTSS (SI), Y15
+	VMOVUPS 0(DI), Y2
+	VFMADD231PS Y15, Y2, Y0
+	VMOVUPS 32(DI), Y3
+	VFMADD231PS Y15, Y3, Y1
+	ADDQ R8, SI
+	ADDQ $96, DI
+	DECQ BX
+	JNZ loop
+	CMPQ add+56(FP), $0
+	JEQ put
+
+add1:
+	VADDPS 0(AX), Y0, Y0
+	VMASKMOVPS 32(AX), Y14, Y15
+	VADDPS Y15, Y1, Y1
+
+put:
+	VMOVUPS Y0, 0(AX)
+	VMASKMOVPS Y1, Y14, 32(AX)
+	VZEROUPPER
+	RET
+
+// func vectorPanels256Wordsx3(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+// K words of A by 3 vectors of columns of two panels of B.
+TEXT ·vectorPanels256Wordsx3(SB), NOSPLIT, $0-64
+	MOVQ last+48(FP), CX
+	NEGQ CX
+	LEAQ ·firstWords<>+32(SB), DX
+	VMOVDQU (DX)(CX*4), Y14
+	MOVQ a+8(FP), SI
+	MOVQ stepA+16(FP), R8
+	MOVQ b+24(FP), DI
+	MOVQ pitch+32(FP), R9
+	MOVQ k+0(FP), BX
+	MOVQ dst+40(FP), AX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	PCALIGN $32
+
+loop:
+	VBROADCASTSS (SI), Y15
+	VMOVUPS 0(DI), Y3
+	VFMADD231PS Y15, Y3, Y0
+	VMOVUPS 32(DI), Y4
+	VFMADD231PS Y15, Y4, Y1
+	VMOVUPS 64(DI), Y5
+	VFMADD231PS Y15, Y5, Y2
+	ADDQ R8, SI
+	ADDQ $96, DI
+	DECQ BX
+	JNZ loop
+	CMPQ add+56(FP), $0
+	JEQ put
+
+add1:
+	VADDPS 0(AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	VMASKMOVPS 64(AX), Y14, Y15
+	VADDPS Y15, Y2, Y2
+
+put:
+	VMOVUPS Y0, 0(AX)
+	VMOVUPS Y1, 32(AX)
+	VMASKMOVPS Y2, Y14, 64(AX)
+	VZEROUPPER
+	RET
+
+// func vectorPanels256Wordsx4(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+// K words of A by 4 vectors of columns of two panels of B.
+TEXT ·vectorPanels256Wordsx4(SB), NOSPLIT, $0-64
+	MOVQ last+48(FP), CX
+	NEGQ CX
+	LEAQ ·firstWords<>+32(SB), DX
+	VMOVDQU (DX)(CX*4), Y14
+	MOVQ a+8(FP), SI
+	MOVQ stepA+16(FP), R8
+	MOVQ b+24(FP), DI
+	MOVQ pitch+32(FP), R9
+	MOVQ k+0(FP), BX
+	MOVQ dst+40(FP), AX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	PCALIGN $32
+
+loop:
+	VBROADCASTSS (SI), Y15
+	VMOVUPS 0(DI), Y4
+	VFMADD231PS Y15, Y4, Y0
+	VMOVUPS 32(DI), Y5
+	VFMADD231PS Y15, Y5, Y1
+	VMOVUPS 64(DI), Y6
+	VFMADD231PS Y15, Y6, Y2
+	VMOVUPS 0(DI)(R9*1), Y7
+	VFMADD231PS Y15, Y7, Y3
+	ADDQ R8, SI
+	ADDQ $96, DI
+	DECQ BX
+	JNZ loop
+	CMPQ add+56(FP), $0
+	JEQ put
+
+add1:
+	VADDPS 0(AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	VADDPS 64(AX), Y2, Y2
+	VMASKMOVPS 96(AX), Y14, Y15
+	VADDPS Y15, Y3, Y3
+
+put:
+	VMOVUPS Y0, 0(AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMASKMOVPS Y3, Y14, 96(AX)
+	VZEROUPPER
+	RET
+
+// func vectorPanels256Wordsx5(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+// K words of A by 5 vectors of columns of two panels of B.
+TEXT ·vectorPanels256Wordsx5(SB), NOSPLIT, $0-64
+	MOVQ last+48(FP), CX
+	NEGQ CX
+	LEAQ ·firstWords<>+32(SB), DX
+	VMOVDQU (DX)(CX*4), Y14
+	MOVQ a+8(FP), SI
+	MOVQ stepA+16(FP), R8
+	MOVQ b+24(FP), DI
+	MOVQ pitch+32(FP), R9
+	MOVQ k+0(FP), BX
+	MOVQ dst+40(FP), AX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	PCALIGN $32
+
+loop:
+	VBROADCASTSS (SI), Y15
+	VMOVUPS 0(DI), Y5
+	VFMADD231PS Y15, Y5, Y0
+	VMOVUPS 32(DI), Y6
+	VFMADD231PS Y15, Y6, Y1
+	VMOVUPS 64(DI), Y7
+	VFMADD231PS Y15, Y7, Y2
+	VMOVUPS 0(DI)(R9*1), Y8
+	VFMADD231PS Y15, Y8, Y3
+	VMOVUPS 32(DI)(R9*1), Y9
+	VFMADD231PS Y15, Y9, Y4
+	ADDQ R8, SI
+	ADDQ $96, DI
+	DECQ BX
+	JNZ loop
+	CMPQ add+56(FP), $0
+	JEQ put
+
+add1:
+	VADDPS 0(AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	VADDPS 64(AX), Y2, Y2
+	VADDPS 96(AX), Y3, Y3
+	VMASKMOVPS 128(AX), Y14, Y15
+	VADDPS Y15, Y4, Y4
+
+put:
+	VMOVUPS Y0, 0(AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMASKMOVPS Y4, Y14, 128(AX)
+	VZEROUPPER
+	RET
+
+// func vectorPanels256Wordsx6(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+// K words of A by 6 vectors of columns of two panels of B.
+TEXT ·vectorPanels256Wordsx6(SB), NOSPLIT, $0-64
+	MOVQ last+48(FP), CX
+	NEGQ CX
+	LEAQ ·firstWords<>+32(SB), DX
+	VMOVDQU (DX)(CX*4), Y14
+	MOVQ a+8(FP), SI
+	MOVQ stepA+16(FP), R8
+	MOVQ b+24(FP), DI
+	MOVQ pitch+32(FP), R9
+	MOVQ k+0(FP), BX
+	MOVQ dst+40(FP), AX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	PCALIGN $32
+
+loop:
+	VBROADCASTSS (SI), Y15
+	VMOVUPS 0(DI), Y6
+	VFMADD231PS Y15, Y6, Y0
+	VMOVUPS 32(DI), Y7
+	VFMADD231PS Y15, Y7, Y1
+	VMOVUPS 64(DI), Y8
+	VFMADD231PS Y15, Y8, Y2
+	VMOVUPS 0(DI)(R9*1), Y9
+	VFMADD231PS Y15, Y9, Y3
+	VMOVUPS 32(DI)(R9*1), Y10
+	VFMADD231PS Y15, Y10, Y4
+	VMOVUPS 64(DI)(R9*1), Y11
+	VFMADD231PS Y15, Y11, Y5
+	ADDQ R8, SI
+	ADDQ $96, DI
+	DECQ BX
+	JNZ loop
+	CMPQ add+56(FP), $0
+	JEQ put
+
+add1:
+	VADDPS 0(AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	VADDPS 64(AX), Y2, Y2
+	VADDPS 96(AX), Y3, Y3
+	VADDPS 128(AX), Y4, Y4
+	VMASKMOVPS 160(AX), Y14, Y15
+	VADDPS Y15, Y5, Y5
+
+put:
+	VMOVUPS Y0, 0(AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VMASKMOVPS Y5, Y14, 160(AX)
+	VZEROUPPER
+	RET
+
+DATA ·firstWords<>+0(SB)/8, $0xffffffffffffffff
+DATA ·firstWords<>+8(SB)/8, $0xffffffffffffffff
+DATA ·firstWords<>+16(SB)/8, $0xffffffffffffffff
+DATA ·firstWords<>+24(SB)/8, $0xffffffffffffffff
+DATA ·firstWords<>+32(SB)/8, $0x0000000000000000
+DATA ·firstWords<>+40(SB)/8, $0x0000000000000000
+DATA ·firstWords<>+48(SB)/8, $0x0000000000000000
+DATA ·firstWords<>+56(SB)/8, $0x0000000000000000
+GLOBL ·firstWords<>(SB), RODATA|NOPTR, $64

@@ -7,19 +7,17 @@ const unpackedRows = plan.ScratchBytes / (maxNR * 4)
 
 // runUnpacked computes the columns from .. to-1.
 func (in *slab) runUnpacked(from, to int) {
-	u, block := in.unpacked, min(in.Elem.Block(), in.K)
+	u, vector, block := in.unpacked, in.unpacked.Vector[in.FormB], min(in.Elem.Block(), in.K)
+	depth := [...]int{plan.InRows: block, plan.AlongK: in.K, plan.InPanels: block}[in.FormB]
 	multiply, step := u.Along, in.a.elem.Size()
 	if in.a.trans {
 		multiply, step = u.Across, in.a.pitch()
 	}
 	wide, high := to-from, in.M // columns and rows at a time
-	if in.FormB == plan.InPanels {
-		wide = in.Kernel.NR
-	}
-	var s *scratch // for sums that are not C's elements
+	var s *scratch              // for sums that are not C's elements
 	if !in.Direct() {
 		s = scratches.Get().(*scratch)
-		wide, high = min(wide, maxNR), min(high, unpackedRows)
+		wide, high = min(wide, maxNR/in.Kernel.NR*in.Kernel.NR), min(high, unpackedRows)
 	}
 	if plan.FlopsOf(high, wide, block) > plan.CallFlops {
 		high = max(1, plan.CallFlops/plan.FlopsOf(u.Rows, wide, block)) * u.Rows
@@ -30,17 +28,15 @@ func (in *slab) runUnpacked(from, to int) {
 			if s != nil {
 				sums = lines{s.at(), maxNR * 4}
 			}
-			k0 := 0
-			if in.FormB == plan.AlongK { // for a row, and all of K
-				u.Vector(in.K, cols, in.a.ptr, step, in.b.at(0, from), in.b.pitch(), sums.at, false)
-				in.turn.Did(plan.FlopsOf(1, cols, in.K))
-				k0 = in.K
-			}
-			for ; k0 < in.K; k0 += block {
+			for k0 := 0; k0 < in.K; k0 += depth {
+				n, a := min(depth, in.K-k0), in.a.at(row, k0)
 				b, ldb := in.rowsB(k0, 0, from)
-				n := min(block, in.K-k0)
-				multiply(rows, cols, n, in.a.at(row, k0), in.a.pitch(), b, ldb, sums.at, sums.pitch, k0 > 0)
-				in.turn.Did(plan.FlopsOf(rows, cols, block))
+				if in.M == 1 && vector != nil {
+					vector(n, cols, a, step, b, ldb, sums.at, k0 > 0)
+				} else {
+					multiply(rows, cols, n, a, in.a.pitch(), b, ldb, sums.at, sums.pitch, k0 > 0)
+				}
+				in.turn.Did(plan.FlopsOf(rows, cols, n))
 			}
 			if s != nil {
 				in.epilogue(sums, row, from, rows, cols)

@@ -18,12 +18,16 @@ func (k masked) called(role string) string {
 	return fmt.Sprintf("%s%sx%d", role, k.name, k.vecs)
 }
 
-// setMask sets the mask of the last vector from the columns in it, which parameter last counts; it clobbers CX and DX.
+// setMask sets the mask of the last vector, if it has one, from parameter last, and maskOf from CX, which count the
+// columns in it; they clobber CX and DX.
 func (k masked) setMask(s *source) {
-	if !k.masks() {
-		return
+	if k.masks() {
+		s.load("last", "CX")
+		k.maskOf(s)
 	}
-	s.load("last", "CX")
+}
+
+func (k masked) maskOf(s *source) {
 	if k.zmm {
 		s.op("MOVQ $-1, DX")
 		s.op("SHLQ CX, DX")

@@ -2,7 +2,15 @@ package main
 
 import "fmt"
 
-func writeVectors(s *source) { s.vectorAlong() }
+func writeVectors(s *source) {
+	s.vectorAlong()
+	for _, k := range kernels[1:] {
+		for vecs := range 2 * k.vecs {
+			k.vectorPanels(s, 1+vecs)
+		}
+	}
+	s.words("firstWords", firstWords())
+}
 
 // vectorBlock is the words whose sums are a chain.
 const vectorBlock = 256
@@ -124,4 +132,41 @@ func (s *source) vectorWords(rest bool) {
 			}
 		}
 	}
+}
+
+// vectorPanels writes the kernel that multiplies a vector by some vectors of columns of two panels, as many as it takes
+// that sums do not wait for each other. It prefetches nothing: the processor sees that each panel is a stream, and to
+// ask a cache for what it has takes as long as to read it.
+//
+//	SI A   R8 bytes to its next word   DI a panel   R9 from there to the other   BX words left   AX dst
+//	K1 or the last register but one of AVX2: mask of the last vector
+func (k kernel) vectorPanels(s *source, vecs int) {
+	m := masked{k, !k.zmm, k.registers() - 2}
+	m.mr, m.vecs = 1, vecs
+	word := k.registers() - 1
+	s.function(fmt.Sprintf("vectorPanels%sx%d", k.name, vecs),
+		"k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int", 0,
+		fmt.Sprintf("K words of A by %d vectors of columns of two panels of B.", vecs))
+	m.setMask(s)
+	s.load("a", "SI", "stepA", "R8", "b", "DI", "pitch", "R9", "k", "BX", "dst", "AX")
+	for v := range vecs {
+		k.zero(s, v)
+	}
+	s.op("PCALIGN $32")
+	s.label("loop")
+	s.op("VBROADCASTSS (SI), %s", k.reg(word))
+	for v := range vecs {
+		s.op("VMOVUPS %d(DI)%s, %s", v%k.vecs*k.bytes(), panelAt[v/k.vecs], k.reg(vecs+v))
+		k.multiply(s, v, word, vecs+v)
+	}
+	s.op("ADDQ R8, SI")
+	s.op("ADDQ $%d, DI", k.vecs*k.bytes())
+	s.op("DECQ BX")
+	s.op("JNZ loop")
+	s.op("CMPQ %s, $0", s.arg("add"))
+	s.op("JEQ put")
+	m.addRows(s, "AX", "", word)
+	s.label("put")
+	m.moveRow(s, 0, false, "AX")
+	s.ret()
 }

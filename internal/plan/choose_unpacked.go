@@ -21,7 +21,7 @@ func (q *Problem) unpacked() *asm.Unpacked {
 }
 
 // Tiny returns that way if they are so small that to look for a faster one takes longer, and K is no deeper than dot
-// products may be. Panels of words are rows of K, too, but a strip each; what lies along K is for a vector.
+// products may be. A panel of words is rows of K, too; several panels, or what lies along K, are for a vector.
 func (q *Problem) Tiny() *asm.Unpacked {
 	u := q.unpacked()
 	if u == nil {
@@ -30,9 +30,9 @@ func (q *Problem) Tiny() *asm.Unpacked {
 	fits := true
 	switch q.FormB {
 	case AlongK:
-		fits = q.M == 1 && u.Vector != nil
+		fits = q.M == 1 && u.Vector[AlongK] != nil
 	case InPanels:
-		fits = q.N <= q.Kernel.NR || q.M == 1 && q.N*q.K <= tinyWork/4
+		fits = q.N <= q.Kernel.NR || q.M == 1
 	}
 	// An int counts them wherever there is such a kernel.
 	if !fits || q.M*q.N*q.K > tinyWork || q.K >= dotBlocks*q.Elem.Block() {
@@ -44,15 +44,17 @@ func (q *Problem) Tiny() *asm.Unpacked {
 // readsFast reports whether it is faster to multiply operands where they lie than to pack them.
 func (q *Problem) readsFast() bool {
 	u, on, workers := q.unpacked(), q.On, q.AtOnce()
-	if u == nil || q.FormB != InRows || q.exceeds(1) {
+	if u == nil || q.exceeds(1) {
 		return false
 	}
 	size := q.sizeB()
 	switch {
+	case q.FormB != InRows:
+		return q.M == 1 && size <= on.unpackedThin[q.FormB]
 	case workers > 1 && q.M <= u.Rows && q.held(workers, on.unpackedHeld):
 		return true
 	case q.M < thinRows:
-		return size <= min(on.unpackedThin, 4*on.l2)
+		return size <= min(on.unpackedThin[InRows], 4*on.l2)
 	case q.N <= u.Columns, q.M <= on.unpackedTall:
 		return size <= min(on.unpacked, 4*on.l2)
 	}

@@ -46,11 +46,11 @@ type Tuning struct {
 	sweptSlabs [crowds]int // slabs of each worker that sweeps or reads along: long rows are read fastest (F)
 
 	// What is not packed: float32.
-	unpacked      int     // bytes of B, or four second-level caches, up to which few rows or columns read it so (S)
-	unpackedThin  int     // the same for fewer than thinRows (F)
-	unpackedHeld  float64 // second-level caches of B up to which several workers multiply a tile of rows so (F)
-	unpackedTall  int     // rows that are few there: to pack B takes as long as to multiply three (S)
-	unpackedSmall float64 // flops up to which nothing is packed in any case (S)
+	unpacked      int        // bytes of B, or four second-level caches, up to which few rows or columns read it so (S)
+	unpackedThin  [forms]int // the same for fewer than thinRows, or of panels for one (F)
+	unpackedHeld  float64    // second-level caches of B up to which several workers multiply a tile of rows so (F)
+	unpackedTall  int        // rows that are few there: to pack B takes as long as to multiply three (S)
+	unpackedSmall float64    // flops up to which nothing is packed in any case (S)
 
 	// The ring.
 	packs     [crowds]bool // workers pack B themselves rather than copy it to the ring (R)
@@ -129,7 +129,7 @@ var words = Tuning{
 	sweptSlabs: [crowds]int{1, 4, 4, 2, 2},
 
 	unpacked:      4 << 20,
-	unpackedThin:  1 << 20,
+	unpackedThin:  [forms]int{InRows: 1 << 20, InPanels: 1 << 20},
 	unpackedHeld:  1.25,
 	unpackedTall:  48,
 	unpackedSmall: 8 << 20,
@@ -164,6 +164,7 @@ var tunings = []struct {
 		t.fewLeast[AlongK] = 64 << 10
 		t.streamed = [forms]int{4, 4, 8}
 		t.fresh[InRows] = 128
+		t.unpackedThin[InPanels] = 1 << 30
 		t.alongSpare = 8        // a vector, which kernels for edges spare
 		t.along = [crowds]int{} // a small B has short rows, which from memory are packed faster than read so
 	}},
@@ -172,6 +173,7 @@ var tunings = []struct {
 	}},
 	{"zen4", "avx512", func(t *Tuning) {
 		t.shared = all(5.0 * (1 << 16))
+		t.unpackedThin[InPanels] = 12 << 20
 	}},
 	{"zen4", "avx512bf16", func(t *Tuning) {
 		t.shared = all(5.0 * (1 << 17))
