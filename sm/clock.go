@@ -56,9 +56,13 @@ func (c *cta) acquire(from *clock) {
 func (c *cta) alone() bool { return len(c.cluster.ctas) == 1 }
 
 // reach notes that a accesses the shared memory of to, and returns what a's CTA then
-// knows, for who completes the access. It is a fault if that CTA has left.
+// knows, for who completes the access. It is a fault if that CTA has left, or is in no
+// cluster with a's.
 func (a *agent) reach(to *cta) (now clock) {
 	from := a.cta
+	if from.cluster != to.cluster {
+		a.fail(RuleShared, "shared memory of a CTA that is in another cluster")
+	}
 	if from.alone() {
 		return now
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -141,6 +142,53 @@ func TestNonsense(t *testing.T) {
 				t.Errorf("%s, %s: %v", name, mode(m), f)
 			}
 			contains(t, f, "hostile_test.go:", c.want)
+		}
+	}
+}
+
+// TestOtherCluster: shared memory is that of the cluster, whatever a kernel keeps in variables of its own.
+func TestOtherCluster(t *testing.T) {
+	for name, use := range map[string]func(t *sm.Thread, a *sm.Array[int32], bar *sm.Barrier){
+		"Load":   func(t *sm.Thread, a *sm.Array[int32], _ *sm.Barrier) { a.Load(t, 0) },
+		"Write":  func(t *sm.Thread, a *sm.Array[int32], _ *sm.Barrier) { a.Write(t, 0, []int32{1}) },
+		"Arrive": func(t *sm.Thread, _ *sm.Array[int32], bar *sm.Barrier) { bar.Arrive(t) },
+		"StoreAsync": func(t *sm.Thread, a *sm.Array[int32], bar *sm.Barrier) {
+			sm.StoreAsync(t, a, 1, bar)
+		},
+	} {
+		for _, m := range modes[:2] {
+			for cluster := 1; cluster <= 2; cluster++ {
+				type shared struct {
+					a   *sm.Array[int32]
+					bar *sm.Barrier
+				}
+				var of atomic.Pointer[shared] // what the first CTA of the grid has
+				cfg := sm.Config{Grid: sm.Dim3{X: 2 * cluster}, Cluster: sm.Dim3{X: cluster}, Resident: 2}
+				f := fault(t, launch(t, in(m, cfg), func(b *sm.Block) {
+					a, bar, never := sm.Shared[int32](b, 4, 16), b.Barrier(), b.Barrier()
+					b.Threads(func(t *sm.Thread) {
+						bar.Init(t, 2)
+						never.Init(t, 2)
+						switch b.Idx.X {
+						case 0:
+							of.Store(&shared{a, bar})
+							for {
+								t.ThreadFence(sm.ScopeDevice)
+							}
+						case cluster:
+							for of.Load() == nil {
+								t.ThreadFence(sm.ScopeDevice)
+							}
+							use(t, of.Load().a, of.Load().bar)
+						}
+						never.ArriveAndWait(t)
+					})
+				}))
+				if f.Rule != sm.RuleShared {
+					t.Errorf("%s, clusters of %d, %s: %v", name, cluster, mode(m), f)
+				}
+				contains(t, f, name, "another cluster", "hostile_test.go:")
+			}
 		}
 	}
 }
