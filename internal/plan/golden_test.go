@@ -87,7 +87,7 @@ func goldenLines(on *Machine, k *asm.Kernel, elem asm.Type, layout string) (line
 		}
 		line := fmt.Sprintf("%s %v %s %dx%dx%d:", k.Name, elem, layout, shape[0], shape[1], shape[2])
 		before := ""
-		for _, workers := range []int{1, 2, 4, 16} {
+		for _, workers := range []int{1, 2, 4, 16, 32} {
 			q := posed(on, k, elem, layout, shape[0], shape[1], shape[2])
 			q.Staff(workers, workers, false)
 			g := Choose(&q)
