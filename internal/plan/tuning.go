@@ -206,7 +206,7 @@ func amxTuning(t *Tuning) {
 		{Most: [forms]int{128, 128, 64}, held: [forms]int{64, 64, 64}, part: [forms]float64{0.5, 0.5, 1}},
 		{Most: [forms]int{32, 128, 64}, held: [forms]int{31, 64, 2}, part: [forms]float64{0.5, 1, 1. / 3}},
 		{Most: [forms]int{64, 128, 64}, held: [forms]int{16, 4, 2}, part: [forms]float64{0.5, 0.25, 1. / 3}},
-		{Most: [forms]int{8, 8, 8}, held: [forms]int{4, 4, 2}, part: [forms]float64{1. / 3, 1. / 3, 1. / 3}},
+		{Most: [forms]int{256, 32, 8}, held: [forms]int{4, 4, 2}, part: [forms]float64{1. / 3, 0.5, 1. / 3}},
 		{Most: [forms]int{512, 512, 128}},
 	}
 	t.repacks = all(true)
