@@ -24,9 +24,10 @@ type Unpacked struct {
 	Along, Across UnpackedFunc  // for an A with K along its rows, or across them
 	Rows, Columns int           // of a tile, at most
 	Vector        [3]VectorFunc // for an A of one row, by how B lies
+	Deep          [3]int        // elements of K of a call at most, by how B lies
 }
 
-// How B lies for a VectorFunc; there is none for rows of K.
+// How B lies if not in rows of K, for which there is no VectorFunc.
 const (
 	VectorAlong  = 1 // its columns along K, stride bytes apart; may be nil
 	VectorPanels = 2 // in panels of one block of K, one behind the other, whose rows have stride bytes

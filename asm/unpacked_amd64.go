@@ -2,7 +2,10 @@
 
 package asm
 
-import "unsafe"
+import (
+	"math"
+	"unsafe"
+)
 
 // An unpackedStrip multiplies r rows of A at a time, m in all, by one to three vectors of columns of B, as many as
 // its name says; of the last vector it reads and writes the first columns, last of them. Unless add is 0 it adds to
@@ -48,7 +51,9 @@ func unpackedOf(along, across *unpackedShape, vector, panels VectorFunc) *Unpack
 		) {
 			across.multiply(m, n, k, a, lda, 4, b, ldb, dst, ldd, add)
 		},
-		Vector: [...]VectorFunc{VectorAlong: vector, VectorPanels: panels}, Rows: along.mr, Columns: len(along.strips) << along.shift,
+		Vector: [...]VectorFunc{VectorAlong: vector, VectorPanels: panels},
+		Deep:   [...]int{F32.Block(), math.MaxInt, F32.Block()},
+		Rows:   along.mr, Columns: len(along.strips) << along.shift,
 	}
 }
 

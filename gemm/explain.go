@@ -73,7 +73,7 @@ func Explain(a Question) (string, error) {
 
 // product returns the product, without operands.
 func (a *Question) product(k *asm.Kernel) *product {
-	p := &product{Problem: plan.Problem{K: a.K, Kernel: k}, alpha: 1}
+	p := &product{Problem: plan.Problem{K: a.K, Kernel: k, Elem: a.Type}, alpha: 1}
 	p.a = view{rows: a.M, cols: a.K, elem: a.Type, trans: a.TransA}
 	p.b = view{rows: a.K, cols: a.N, elem: a.Type, trans: a.TransB && !a.Packed, packed: a.Packed && a.N > 1}
 	p.c = view{rows: a.M, cols: a.N, elem: a.Out}

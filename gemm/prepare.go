@@ -17,15 +17,15 @@ func (s *settings) prepare(p *product, opts []Option) error {
 	if err := check(&p.c, &p.a, &p.b, s.arithmetic); err != nil {
 		return err
 	}
-	k, err := s.selectKernel(widest(&p.a, &p.b), p.Kernel)
+	p.Elem = widest(&p.a, &p.b)
+	k, err := s.selectKernel(p.Elem, p.Kernel)
 	if err != nil {
 		return fmt.Errorf("gemm: %w", err)
 	}
 	if p.b.packed && p.b.cols == 1 { // as it was: a panel would be as wide as the kernel's
 		p.b.packed, p.b.stride, p.b.len = false, 1, p.b.rows
 	}
-	p.Kernel, p.alpha, p.beta = k, s.alpha, s.beta
-	p.K = p.a.cols
+	p.Kernel, p.K, p.alpha, p.beta = k, p.a.cols, s.alpha, s.beta
 	if k.Arithmetic != Native {
 		if err := s.cutParts(p); err != nil {
 			return err
@@ -92,7 +92,7 @@ func (p *product) transpose() {
 func (p *product) pose() {
 	q := &p.Problem
 	q.M, q.N = p.c.rows, p.c.cols
-	q.Elem, q.ElemA, q.ElemB, q.Out = widest(&p.a, &p.b), p.a.elem, p.b.elem, p.c.elem
+	q.ElemA, q.ElemB, q.Out = p.a.elem, p.b.elem, p.c.elem
 	q.TransA, q.TransC = p.a.trans, p.c.trans
 	switch {
 	case p.b.packed:

@@ -7,8 +7,8 @@ const unpackedRows = plan.ScratchBytes / (maxNR * 4)
 
 // runUnpacked computes the columns from .. to-1.
 func (in *slab) runUnpacked(from, to int) {
-	u, vector, block := in.unpacked, in.unpacked.Vector[in.FormB], min(in.Elem.Block(), in.K)
-	depth := [...]int{plan.InRows: block, plan.AlongK: in.K, plan.InPanels: block}[in.FormB]
+	u := in.unpacked
+	vector, depth := u.Vector[in.FormB], min(u.Deep[in.FormB], in.K)
 	multiply, step := u.Along, in.a.elem.Size()
 	if in.a.trans {
 		multiply, step = u.Across, in.a.pitch()
@@ -19,8 +19,8 @@ func (in *slab) runUnpacked(from, to int) {
 		s = scratches.Get().(*scratch)
 		wide, high = min(wide, maxNR/in.Kernel.NR*in.Kernel.NR), min(high, unpackedRows)
 	}
-	if plan.FlopsOf(high, wide, block) > plan.CallFlops {
-		high = max(1, plan.CallFlops/plan.FlopsOf(u.Rows, wide, block)) * u.Rows
+	if plan.FlopsOf(high, wide, depth) > plan.CallFlops {
+		high = max(1, plan.CallFlops/plan.FlopsOf(u.Rows, wide, depth)) * u.Rows
 	}
 	for ; from < to; from += wide {
 		for row := 0; row < in.M; row += high {
