@@ -183,7 +183,7 @@ func TestBusyMachine(t *testing.T) {
 		if runtime.GOOS == "linux" && rep.Load.CPUShare > 0.85 {
 			t.Errorf("beside as many processes as cores, a share of %v", rep.Load.CPUShare)
 		}
-		t.Logf("%v, %v, load %+v, fractions %.3f %.3f %.3f", rep.Peak[0], rep.Peak[1], rep.Load,
+		t.Logf("%v, load %+v, fractions %.3f %.3f %.3f", rep.Peak, rep.Load,
 			rep.Results[0].PeakFraction, rep.Results[1].PeakFraction, rep.Results[2].PeakFraction)
 	}
 }

@@ -2,6 +2,7 @@ package gemm
 
 import (
 	"context"
+	"runtime"
 	"testing"
 
 	"example.com/leafhopper/internal/plan"
@@ -32,6 +33,7 @@ func TestSharers(t *testing.T) {
 
 // TestSharersLeave has calls end in every way, beside one that goes on.
 func TestSharersLeave(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	defer pretend(func(m *plan.Machine) { m.Cores = func() int { return 2 } })()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
