@@ -17,9 +17,9 @@ type unpackedStrip func(
 
 // An unpackedShape is the strips of a kernel, by vectors of columns.
 type unpackedShape struct {
-	mr            int // rows of the largest tile
-	shift         int // logarithm of the float32s of a vector
-	few           int // most columns in the last vector of a short strip
+	mr            int  // rows of the largest tile
+	shift         uint // logarithm of the float32s of a vector
+	few           int  // most columns in the last vector of a short strip
 	strips, short []unpackedStrip
 }
 
@@ -146,17 +146,18 @@ func (s *unpackedShape) multiply(
 	if add {
 		adds = 1
 	}
-	vecs, strips := (n+1<<s.shift-1)>>s.shift, 1
+	shift, strips := s.shift&63, 1 // of which no shift has to be checked
+	vecs := (n + 1<<shift - 1) >> shift
 	if vecs > len(s.strips) {
 		strips = (vecs + len(s.strips) - 1) / len(s.strips)
 	}
-	for col := 0; col < n; strips-- {
+	for col := 0; ; strips-- {
 		wide := vecs
 		if strips > 1 {
 			wide = (vecs + strips - 1) / strips
 		}
-		cols := min(n-col, wide<<s.shift)
-		last := cols - (wide-1)<<s.shift
+		cols := min(n-col, wide<<shift)
+		last := cols - (wide-1)<<shift
 		strip := s.strips[wide-1]
 		if last <= s.few {
 			strip = s.short[wide-1]
@@ -166,6 +167,9 @@ func (s *unpackedShape) multiply(
 			strip(m, m, k, a, lda, b, ldb, dst, ldd, last, adds)
 		} else {
 			s.rows(strip, m, cols, k, a, lda, rowA, b, ldb, dst, ldd, last, adds)
+		}
+		if strips == 1 {
+			return
 		}
 		vecs, col = vecs-wide, col+cols
 	}
