@@ -34,7 +34,9 @@ func (k stream) panels(s *source) {
 	s.op("MOVQ streamBlock_b(DI), SI")
 	s.op("MOVQ streamBlock_k(DI), CX")
 	s.slot(0, "a", 0, "DX")
-	k.aimAhead(s)
+	if k.asks() {
+		k.aimAhead(s)
+	}
 	if k.is8() {
 		k.panels8(s)
 	}
@@ -50,6 +52,10 @@ func (k stream) panels(s *source) {
 	s.ret()
 }
 
+// asks reports whether caches are asked for what comes: not for float32 by AVX2, of which the processor brings as much
+// as those products take.
+func (k stream) asks() bool { return !k.ymm || k.bytes < 4 }
+
 // panelsLoop writes the loop over K of a kernel for panels under a label, for as many as there are accumulators.
 func (k stream) panelsLoop(s *source, label string) {
 	kern := k.kernel()
@@ -59,7 +65,9 @@ func (k stream) panelsLoop(s *source, label string) {
 	vec := kern.bytes() * k.bytes * k.kpack / 4 // of a vector in memory
 	k.panelsStep(s, vec)
 	s.op("ADDQ $%d, SI", kern.vecs*vec)
-	s.op("ADDQ $%d, R11", kern.vecs*vec)
+	if k.asks() {
+		s.op("ADDQ $%d, R11", kern.vecs*vec)
+	}
 	s.op("ADDQ $%d, DX", 4*kern.mr)
 	s.op("DECQ CX")
 	s.op("JNZ %s", label)
@@ -88,7 +96,7 @@ func (k stream) panelsStep(s *source, vec int) {
 		o := v % kern.vecs * vec
 		k.load(s, fmt.Sprintf("%d(SI)%s", o, at), b+v)
 		bs = append(bs, b+v)
-		if o%apart == 0 {
+		if o%apart == 0 && !k.ymm {
 			fetch = append(fetch, fmt.Sprintf("%d(R11)%s", o, at))
 		}
 	}
