@@ -96,7 +96,7 @@ func (k stream) panelsStep(s *source, vec int) {
 		o := v % kern.vecs * vec
 		k.load(s, fmt.Sprintf("%d(SI)%s", o, at), b+v)
 		bs = append(bs, b+v)
-		if o%apart == 0 && !k.ymm {
+		if o%apart == 0 && k.asks() {
 			fetch = append(fetch, fmt.Sprintf("%d(R11)%s", o, at))
 		}
 	}
