@@ -55,7 +55,8 @@ func TestEmulatedAMX(t *testing.T) {
 		t.Skip("the emulated process runs without")
 	}
 	out, executed, err := emulateAMX("-test.short", "-test.v",
-		"-test.run=^(TestDotTileHardware|TestRows|TestStripPast|TestStripRound|TestStripRowsRound|TestConformance|TestCutK|TestSweep)$/^amx$")
+		"-test.run=^(TestDotTileHardware|TestRows|TestStripPast|TestStripRound|TestStripRowsRound|"+
+			"TestConformance|TestCutK|TestSweep)$/^amx$")
 	if err != nil {
 		t.Skip("no emulation here: ", err)
 	}

@@ -4,8 +4,8 @@ package asm
 
 import "unsafe"
 
-// readAcross is the StreamFunc for rows of K: a few rows at a time through all columns, and the sums of a block of them,
-// unless it is the first, apart from what they are added to.
+// readAcross is the StreamFunc for rows of K: a few rows at a time through all columns, and the sums of a block of
+// them, unless it is the first, apart from what they are added to.
 func (s *streamKernel) readAcross(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool) {
 	c := s.newBlock()
 	c.stride = stride

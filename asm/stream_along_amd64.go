@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// readAlong is the StreamFunc for rows along K, but for a vector: whole blocks of sums, and then what is left of K, lines
-// and less than a line, which is apart from what it is added to until it is complete.
+// readAlong is the StreamFunc for rows along K, but for a vector: whole blocks of sums, and then what is left of K,
+// lines and less than a line, which is apart from what it is added to until it is complete.
 func (s *streamKernel) readAlong(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool) {
 	line, whole := s.block/s.size, k/s.sums*s.sums
 	if s.isVector(m, k < line) {

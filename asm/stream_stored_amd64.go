@@ -27,7 +27,8 @@ const panelsAhead = 16 << 10
 // wide returns how many columns the kernel has that multiplies m rows by stored panels.
 func (s *streamKernel) wide(m int) int { return s.widths[s.panels.of(m)] }
 
-// readPanels is the PanelsFunc. Where there are fewer panels than the kernel reads at a time, it reads one after the other.
+// readPanels is the PanelsFunc. Where there are fewer panels than the kernel reads at a time, it reads one after the
+// other.
 func (s *streamKernel) readPanels(k, m, n int, a, b unsafe.Pointer, pitch int, dst unsafe.Pointer, ldd int, add bool) {
 	c := s.newBlock()
 	src := dst

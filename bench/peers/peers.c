@@ -112,7 +112,8 @@ static void lib_init(int threads)
 		set(threads);
 	else if (v->cpu_runtime != DNNL_RUNTIME_SEQ || threads != 1)
 		die(1, "oneDNN is not built with OpenMP: the number of threads cannot be set", "");
-	fprintf(stderr, "peers: oneDNN %d.%d.%d, effective ISA %#x\n", v->major, v->minor, v->patch, (unsigned)dnnl_get_effective_cpu_isa());
+	fprintf(stderr, "peers: oneDNN %d.%d.%d, effective ISA %#x\n", v->major, v->minor, v->patch,
+	        (unsigned)dnnl_get_effective_cpu_isa());
 	must(dnnl_engine_create(&engine, dnnl_cpu, 0), "dnnl_engine_create");
 	must(dnnl_stream_create(&stream, engine, dnnl_stream_default_flags), "dnnl_stream_create");
 }
@@ -312,8 +313,8 @@ static int wait_line(void)
 }
 
 /*
- * measure prints the line of one product and returns whether C was right. In steps it waits for a line before each sample, and prints
- * one for each, also if there is nothing to measure.
+ * measure prints the line of one product and returns whether C was right. In steps it waits for a line before each
+ * sample, and prints one for each, also if there is nothing to measure.
  */
 static int measure(product p, int threads, int count, double min_time, int step)
 {
@@ -334,7 +335,8 @@ static int measure(product p, int threads, int count, double min_time, int step)
 		if ((right = check(&p)))
 			calls = calls_of(&p, min_time);
 		else
-			fprintf(stderr, "peers: " LIB " %s %ldx%ldx%ld is wrong, and not measured\n", p.bf16 ? "bf16" : "f32", p.m, p.n, p.k);
+			fprintf(stderr, "peers: " LIB " %s %ldx%ldx%ld is wrong, and not measured\n", p.bf16 ? "bf16" : "f32",
+			        p.m, p.n, p.k);
 	}
 	for (int i = 0; step && i < count; i++) {
 		if (i && !wait_line())

@@ -93,7 +93,8 @@ func (m *Pretended) Kernel(t asm.Type, name string) (*asm.Kernel, error) {
 			choices = append(choices, other)
 		}
 	}
-	return nil, fmt.Errorf("machine %s has no kernel %q for %v; choices: %s", m.Name, name, t, strings.Join(choices, ", "))
+	return nil, fmt.Errorf("machine %s has no kernel %q for %v; choices: %s",
+		m.Name, name, t, strings.Join(choices, ", "))
 }
 
 // LineBytes is the size of a line of any cache.
