@@ -56,7 +56,7 @@ type config struct {
 const help = `Usage: hoppercheck [flags] [DIR ...]
 
 Hoppercheck replays recordings of a Hopper GPU on the emulator. A DIR is a folder
-of them or a single file, plain or .gz; hopper/README.md has the formats, and
+of them or a single file, plain or .gz; hopper/README.md describes them, and
 hopper/probe makes such files on any Hopper GPU. Without DIR it takes the
 recordings in this module, below the working directory or one of its parents.
 

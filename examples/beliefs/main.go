@@ -10,8 +10,7 @@
 //
 // Each topic has a file of its own: barrier.go, copy.go, arithmetic.go.
 //
-// Sources: hopper/README.md, which has the rules that hold and the formats of the
-// recordings.
+// Sources: hopper/README.md, which has the rules that hold.
 package main
 
 import (
