@@ -38,7 +38,7 @@ var (
 			BF16: streamPairs.roles(), E4M3: pairs8.streams(E4M3), E5M2: pairs8.streams(E5M2),
 		},
 		edge:  edgesAVX512BF16.multiply,
-		lanes: [numTypes]LanesFunc{BF16: lanesOf(BF16, 2, lanes512Pairs)},
+		lanes: [numTypes]LanesFunc{BF16: lanesPairs.lanes(BF16, nil)},
 		peak:  peak512Pairs, flops: 24 * 16 * 4,
 	}
 	avx512 = functions{
@@ -66,9 +66,9 @@ var (
 		edge:     edgesAVX512.multiply,
 		unpacked: unpackedOf(&unpackedAVX512, &unpackedAcrossAVX512, vector512, vectorPanelsOf(panelsAVX512, 4)),
 		lanes: [numTypes]LanesFunc{
-			BF16: lanesOf(BF16, 1, lanes512BF16),
-			F16:  lanesOf(F16, 1, lanes512F16),
-			F32:  lanesOf(F32, 1, lanes512Words),
+			BF16: lanesBF16.lanes(BF16, lanesAcross256BF16),
+			F16:  lanesF16.lanes(F16, lanesAcross256F16),
+			F32:  lanesWords.lanes(F32, lanesAcross256Words),
 		},
 		peak: peak512Words, flops: 24 * 16 * 2,
 	}
@@ -93,9 +93,9 @@ var (
 		edge:     edgesAVX2.multiply,
 		unpacked: unpackedOf(&unpackedAVX2, &unpackedAcrossAVX2, nil, vectorPanelsOf(panelsAVX2, 3)),
 		lanes: [numTypes]LanesFunc{
-			BF16: lanesOf(BF16, 1, lanes256BF16),
-			F16:  lanesOf(F16, 1, lanes256F16),
-			F32:  lanesOf(F32, 1, lanes256Words),
+			BF16: lanesBF16.lanes(BF16, lanesAcross256BF16),
+			F16:  lanesF16.lanes(F16, lanesAcross256F16),
+			F32:  lanesWords256.lanes(F32, lanesAcross256Words),
 		},
 		peak: peak256Words, flops: 12 * 8 * 2,
 	}

@@ -15,20 +15,49 @@ type laned struct {
 	vector, word  int // bytes from a vector, and from a word, to the next where blocks lie side by side
 }
 
-// lanedOf returns the operand whose words take so many bytes, of elements that take size.
-func lanedOf(v *Vectors, size, word int) laned {
-	const line = Lanes * 4 // a word of all blocks
+// lanedOf returns the operand, whose elements take size bytes and a word each.
+func lanedOf(v *Vectors, size int) laned {
+	const line = Lanes * 4 // bytes of a word of all blocks
 	if v.Step == size {
-		return laned{v.At, v.Block, v.N, v.Apart, v.Apart, 16 * word, v.N, 16 * line, line}
+		return laned{v.At, v.Block, v.N, v.Apart, v.Apart, 16 * size, v.N, 16 * line, line}
 	}
-	pieces := v.Step / word
-	return laned{v.At, v.Block, pieces, 16 * word, Lanes * 16 * word, 16 * v.Step, v.N, line, pieces * line}
+	pieces := v.Step / size
+	return laned{v.At, v.Block, pieces, 16 * size, Lanes * 16 * size, 16 * v.Step, v.N, line, pieces * line}
 }
 
-// lanesOf returns the LanesFunc in assembly for elements of type t, of which kpack make a word.
-func lanesOf(t Type, kpack int, f func(k, lanes int, a laned, b laned, sums, mem unsafe.Pointer)) LanesFunc {
+// lanesAlong are kernels for vectors whose elements lie side by side, for one and two of A and as many of B; some have
+// none for two of both.
+type lanesAlong [2][2]func(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int,
+	sums unsafe.Pointer, pitch int)
+
+// lanesAcross are kernels for all vectors.
+type lanesAcross func(k, lanes int, a, b laned, sums, mem unsafe.Pointer)
+
+// lanes returns the LanesFunc for elements of type t.
+func (along *lanesAlong) lanes(t Type, across lanesAcross) LanesFunc {
 	size := t.Size()
 	return func(k, lanes int, a, b Vectors, sums, mem unsafe.Pointer) {
-		f(k, lanes, lanedOf(&a, size, size*kpack), lanedOf(&b, size, size*kpack), sums, mem)
+		if a.Step != size || b.Step != size || along[min(a.N, 2)-1][min(b.N, 2)-1] == nil {
+			across(k, lanes, lanedOf(&a, size), lanedOf(&b, size), sums, mem)
+			return
+		}
+		for i := 0; i < a.N; i += 2 {
+			for j := 0; j < b.N; j += 2 {
+				along[min(a.N-i, 2)-1][min(b.N-j, 2)-1](k, lanes, a.Block, unsafe.Add(a.At, i*a.Apart), a.Apart,
+					unsafe.Add(b.At, j*b.Apart), b.Apart, unsafe.Add(sums, (i*b.N+j)*Lanes*4), b.N*Lanes*4)
+			}
+		}
 	}
 }
+
+var (
+	lanesPairs = lanesAlong{
+		{lanesAlong512Pairsx1x1, lanesAlong512Pairsx1x2}, {lanesAlong512Pairsx2x1, lanesAlong512Pairsx2x2},
+	}
+	lanesWords = lanesAlong{
+		{lanesAlong512Wordsx1x1, lanesAlong512Wordsx1x2}, {lanesAlong512Wordsx2x1, lanesAlong512Wordsx2x2},
+	}
+	lanesWords256 = lanesAlong{{lanesAlong256Wordsx1x1, lanesAlong256Wordsx1x2}, {lanesAlong256Wordsx2x1}}
+	lanesBF16     = lanesAlong{{lanesAlong256BF16x1x1, lanesAlong256BF16x1x2}, {lanesAlong256BF16x2x1}}
+	lanesF16      = lanesAlong{{lanesAlong256F16x1x1, lanesAlong256F16x1x2}, {lanesAlong256F16x2x1}}
+)

@@ -36,10 +36,10 @@ func testLanes(t *testing.T, kern *Kernel, typ Type, twin LanesFunc) {
 		for n := range 60 {
 			k, blocks := 1+r.IntN(deep), 1+r.IntN(Lanes)
 			var v [2]Vectors
+			whole := (k + 15) &^ 15 * kpack // elements that may be read
+			block := (whole+8)*most + r.IntN(40)
 			for i := range v {
-				whole := (k + 15) &^ 15 * kpack // elements that may be read
 				apart := whole + r.IntN(9)
-				block := apart*most + r.IntN(40)
 				v[i] = Vectors{N: 1 + r.IntN(most), Apart: apart * size, Step: size, Block: block * size}
 				end := (v[i].N-1)*apart + whole
 				if kpack == 1 && r.IntN(2) == 0 { // beside each other

@@ -9,34 +9,99 @@ import "unsafe"
 // Sums of 16 blocks side by side.
 //
 //go:noescape
-func lanes512Pairs(k, lanes int, a laned, b laned, sums, mem unsafe.Pointer)
+func lanesAlong512Pairsx1x1(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int)
 
 // Sums of 16 blocks side by side.
 //
 //go:noescape
-func lanes512Words(k, lanes int, a laned, b laned, sums, mem unsafe.Pointer)
+func lanesAlong512Pairsx1x2(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int)
 
 // Sums of 16 blocks side by side.
 //
 //go:noescape
-func lanes512BF16(k, lanes int, a laned, b laned, sums, mem unsafe.Pointer)
+func lanesAlong512Pairsx2x1(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int)
 
 // Sums of 16 blocks side by side.
 //
 //go:noescape
-func lanes512F16(k, lanes int, a laned, b laned, sums, mem unsafe.Pointer)
+func lanesAlong512Pairsx2x2(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int)
 
 // Sums of 16 blocks side by side.
 //
 //go:noescape
-func lanes256Words(k, lanes int, a laned, b laned, sums, mem unsafe.Pointer)
+func lanesAlong512Wordsx1x1(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int)
 
 // Sums of 16 blocks side by side.
 //
 //go:noescape
-func lanes256BF16(k, lanes int, a laned, b laned, sums, mem unsafe.Pointer)
+func lanesAlong512Wordsx1x2(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int)
 
 // Sums of 16 blocks side by side.
 //
 //go:noescape
-func lanes256F16(k, lanes int, a laned, b laned, sums, mem unsafe.Pointer)
+func lanesAlong512Wordsx2x1(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int)
+
+// Sums of 16 blocks side by side.
+//
+//go:noescape
+func lanesAlong512Wordsx2x2(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int)
+
+// Sums of 16 blocks side by side.
+//
+//go:noescape
+func lanesAlong256Wordsx1x1(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int)
+
+// Sums of 16 blocks side by side.
+//
+//go:noescape
+func lanesAlong256Wordsx1x2(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int)
+
+// Sums of 16 blocks side by side.
+//
+//go:noescape
+func lanesAlong256Wordsx2x1(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int)
+
+// Sums of 16 blocks side by side.
+//
+//go:noescape
+func lanesAlong256BF16x1x1(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int)
+
+// Sums of 16 blocks side by side.
+//
+//go:noescape
+func lanesAlong256BF16x1x2(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int)
+
+// Sums of 16 blocks side by side.
+//
+//go:noescape
+func lanesAlong256BF16x2x1(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int)
+
+// Sums of 16 blocks side by side.
+//
+//go:noescape
+func lanesAlong256F16x1x1(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int)
+
+// Sums of 16 blocks side by side.
+//
+//go:noescape
+func lanesAlong256F16x1x2(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int)
+
+// Sums of 16 blocks side by side.
+//
+//go:noescape
+func lanesAlong256F16x2x1(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int)
+
+// Sums of 16 blocks side by side.
+//
+//go:noescape
+func lanesAcross256Words(k, lanes int, a laned, b laned, sums, mem unsafe.Pointer)
+
+// Sums of 16 blocks side by side.
+//
+//go:noescape
+func lanesAcross256BF16(k, lanes int, a laned, b laned, sums, mem unsafe.Pointer)
+
+// Sums of 16 blocks side by side.
+//
+//go:noescape
+func lanesAcross256F16(k, lanes int, a laned, b laned, sums, mem unsafe.Pointer)

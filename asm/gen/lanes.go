@@ -1,50 +1,219 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
-// laned are the kernels that sum blocks of K side by side.
+// laned are the kernels that sum blocks of K side by side, of what, and the most vectors of A and of B at a time.
 var laned = []struct {
 	kernel kernel
 	forms  []form
-}{{kernels[0], []form{pairs}}, {kernels[1], asWords}, {kernels[2], asWords}}
+	most   int
+}{{kernels[0], []form{pairs}, 4}, {kernels[1], []form{words}, 4}, {kernels[2], asWords, 2}}
 
 func writeLanes(s *source) {
 	for _, l := range laned {
 		for _, f := range l.forms {
-			l.kernel.lanes(s, f)
+			for _, tile := range [][2]int{{1, 1}, {1, 2}, {2, 1}, {2, 2}} {
+				if tile[0]*tile[1] <= l.most {
+					l.kernel.lanesAlong(s, f, tile[0], tile[1])
+				}
+			}
 		}
+	}
+	for _, f := range asWords {
+		kernels[2].lanesAcross(s, f)
 	}
 }
 
-// lanes writes the kernel that goes on with the sums of 16 blocks of K, in the lanes of one vector or two; see
-// LanesFunc. It puts the 16 words of a piece of every block side by side, those of all pieces of A and of B, and then
-// sums every pair of vectors.
+// blocks writes a table at disp(SP) of how far 16 blocks are from the first, of A or B; those that do not exist repeat
+// the last one. R10 is how many there are, R9 how many bytes they are apart.
+func (s *source) blocks(disp int, of string) {
+	s.op("XORQ AX, AX")
+	s.op("XORQ BX, BX")
+	s.label("table_" + of)
+	s.op("MOVQ AX, %d(SP)(BX*8)", disp)
+	s.op("INCQ BX")
+	s.op("CMPQ BX, R10")
+	s.op("JGE repeat_%s", of)
+	s.op("ADDQ R9, AX")
+	s.label("repeat_" + of)
+	s.op("CMPQ BX, $16")
+	s.op("JLT table_%s", of)
+}
+
+// lanesAlong writes the kernel that goes on with the sums of 16 blocks of K, in the lanes of one vector or two, of so
+// many vectors of A and of B, whose elements lie side by side; see LanesFunc. Loads put parts of different blocks side
+// by side, so that words are transposed within lanes of 128 bits, and only with AVX-512 these, too. The words of one
+// operand stay in registers, those of A if there are enough, and the vectors of the other come one after the other. As
+// many bytes of the next 16 blocks are brought closer, in order and evenly.
 //
-// How far the blocks are from the first stands in tables on the stack, in which those that do not exist repeat the
-// last one.
+//	CX words left   SI BX what stays   DI DX the others   R8-R15 how far blocks are   AX what is brought closer
+func (k kernel) lanesAlong(s *source, f form, rows, columns int) {
+	const table, ahead = 0, 128 // on the stack
+	s.function(fmt.Sprintf("lanesAlong%s%sx%dx%d", k.set(), f.name, rows, columns),
+		"k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int",
+		ahead+4*8, "Sums of 16 blocks side by side.")
+	s.load("lanes", "R10", "block", "R9")
+	s.blocks(table, "both")
+	s.load("a", "SI", "b", "DI", "apartA", "BX", "apartB", "DX", "k", "CX")
+	s.op("ADDQ SI, BX")
+	s.op("ADDQ DI, DX")
+	stay, others, turned := []string{"SI", "BX"}[:rows], []string{"DI", "DX"}[:columns], !k.zmm && rows > 1
+	if turned {
+		stay, others = others, stay
+	}
+	s.op("SHLQ $4, R9")
+	all := slices.Concat(stay, others)
+	for i, at := range all {
+		s.op("LEAQ (%s)(R9*1), AX", at)
+		s.op("MOVQ AX, %d(SP)", ahead+8*i)
+	}
+	f.upperHalves(s)
+
+	vecs, size, parts := 64/k.bytes(), 16, 4 // bytes of a part, and parts of a turn of the loop
+	if k.zmm {
+		size, parts = 32, 1
+	}
+	steps := size / f.bytes / f.kpack
+	sum := func(i, j, v int) int { return k.registers() - vecs*rows*columns + vecs*(i*columns+j) + v }
+	sums := func(move func(memory, reg string)) {
+		s.load("sums", "AX", "pitch", "R8")
+		for i := range rows {
+			for j := range columns {
+				for v := range vecs {
+					move(fmt.Sprintf("%d(AX)%s", 64*j+v*k.bytes(), []string{"", "(R8*1)"}[i]), k.reg(sum(i, j, v)))
+				}
+			}
+		}
+	}
+	sums(func(memory, reg string) { s.op("VMOVUPS %s, %s", memory, reg) })
+
+	// read reads a part of the blocks of vector v of what stays, or of one of the others, and returns the register of each
+	// of its words, in which it is when that has been called.
+	read := func(which, at, v int, whole bool) (word func(step int) int) {
+		if whole {
+			s.op("MOVQ %d(SP), AX", ahead+8*which)
+		}
+		block := func(i int) string {
+			if k.zmm { // of which there are more than registers
+				s.op("MOVQ %d(SP), R%d", table+8*i, 8+i%8)
+			}
+			return fmt.Sprintf("%d(%s)(R%d*1)", at, all[which], 8+i%8)
+		}
+		fetch := func(i int) {
+			if every := 64 / size; whole && i%every == 0 {
+				s.op("PREFETCHT1 %d(AX)", 64*((v*parts+at/size)*16/vecs+i)/every)
+			}
+		}
+		other := which >= len(stay)
+		if !k.zmm {
+			first, to := 0, 4
+			if other {
+				first, to = 7, 5
+			}
+			f.quads256(s, first, block, fetch)
+			return func(step int) int { return f.widened(s, first, step, to) }
+		}
+		first, tmp := []int{0, 12}[which%2], []int{8, 0}[which%2]
+		if other {
+			first, tmp = 20, 12
+		}
+		for i := range 16 {
+			if addr, to := block(i), first+i/8*4+i%4; i/4%2 == 0 {
+				s.op("VMOVUPS %s, Y%d", addr, to)
+			} else {
+				s.op("VINSERTF64X4 $1, %s, Z%d, Z%d", addr, to, to)
+			}
+			fetch(i)
+		}
+		words := half(s, k.reg, first, tmp)
+		return func(step int) int { return words[step] }
+	}
+	// part multiplies a part of vector v; done comes after every word of each of the others.
+	part := func(at, v int, whole bool, done func(o, step int)) {
+		if at == 0 && !k.zmm {
+			for i := range 8 {
+				s.op("MOVQ %d(SP), R%d", table+8*(8*v+i), 8+i)
+			}
+		}
+		var words []func(step int) int
+		for n := range stay {
+			words = append(words, read(n, at, v, whole))
+		}
+		for o := range others {
+			other := read(len(stay)+o, at, v, whole)
+			for step := range steps {
+				for n, word := range words {
+					a, b, to := word(step), other(step), sum(n, o, v)
+					if turned {
+						a, b, to = b, a, sum(o, n, v)
+					}
+					k.multiply(s, to, a, b)
+				}
+				done(o, step)
+			}
+		}
+	}
+	next := func(bytes int) {
+		for _, at := range all {
+			s.op("ADDQ $%d, %s", bytes, at)
+		}
+	}
+
+	s.op("SUBQ $%d, CX", parts*steps)
+	s.op("JL rest")
+	s.op("PCALIGN $64")
+	s.label("loop")
+	for v := range vecs { // one after the other, so that a line is there until all of it is read
+		for p := range parts {
+			part(p*size, v, true, func(int, int) {})
+		}
+	}
+	next(parts * size)
+	for i := range all {
+		s.op("ADDQ $%d, %d(SP)", 16*parts*size, ahead+8*i)
+	}
+	s.op("SUBQ $%d, CX", parts*steps)
+	s.op("JGE loop")
+
+	s.label("rest")
+	s.op("ADDQ $%d, CX", parts*steps)
+	s.op("JLE done")
+	s.label("part")
+	for v := range vecs {
+		part(0, v, false, func(o, step int) {
+			if end := fmt.Sprintf("end_%d_%d", v, o); step < steps-1 {
+				s.op("CMPQ CX, $%d", step+1)
+				s.op("JLE %s", end)
+			} else {
+				s.label(end)
+			}
+		})
+	}
+	next(size)
+	s.op("SUBQ $%d, CX", steps)
+	s.op("JG part")
+
+	s.label("done")
+	sums(func(memory, reg string) { s.op("VMOVUPS %s, %s", reg, memory) })
+	s.ret()
+}
+
+// lanesAcross writes the kernel for any vectors, also with elements beside those of others. It puts the 16 words of a
+// piece of every block side by side, those of all pieces of A and of B, and then sums every pair of vectors.
 //
 //	CX words left   R8 A   R9 B   DI what is side by side
-func (k kernel) lanes(s *source, f form) {
-	s.function("lanes"+k.set()+f.name, "k, lanes int, a laned, b laned, sums, mem unsafe.Pointer", 256,
+func (k kernel) lanesAcross(s *source, f form) {
+	s.function("lanesAcross256"+f.name, "k, lanes int, a laned, b laned, sums, mem unsafe.Pointer", 256,
 		"Sums of 16 blocks side by side.")
 	s.load("lanes", "R10")
 	for table, of := range []string{"a", "b"} {
 		s.load(of+"_block", "R9")
-		s.op("XORQ AX, AX")
-		s.op("XORQ BX, BX")
-		s.label("table_" + of)
-		s.op("MOVQ AX, %d(SP)(BX*8)", 128*table)
-		s.op("INCQ BX")
-		s.op("CMPQ BX, R10")
-		s.op("JGE repeat_%s", of)
-		s.op("ADDQ R9, AX")
-		s.label("repeat_" + of)
-		s.op("CMPQ BX, $16")
-		s.op("JLT table_%s", of)
+		s.blocks(128*table, of)
 	}
-	if k.zmm {
-		s.op("KXNORW K1, K1, K1")
-	}
+	f.upperHalves(s)
 	s.load("k", "CX", "a_at", "R8", "b_at", "R9")
 	s.label("loop")
 	s.load("mem", "DI")
@@ -60,7 +229,7 @@ func (k kernel) lanes(s *source, f form) {
 		s.op("ADDQ %s, R10", s.arg(of+"_at"))
 		s.load(of+"_pieces", "R11", of+"_apart", "R12", of+"_later", "R13")
 		s.label("piece_" + of)
-		k.aside(s, f, 128*table)
+		f.aside(s, 128*table)
 		s.op("ADDQ $1024, DI")
 		s.op("ADDQ R12, SI")
 		s.op("ADDQ R13, R10")
@@ -81,23 +250,22 @@ func (k kernel) lanes(s *source, f form) {
 	s.label("column")
 	s.op("MOVQ SI, AX")
 	s.op("MOVQ DI, DX")
-	vecs := 64 / k.bytes()
-	for v := range vecs {
-		s.op("VMOVUPS %d(R15), %s", v*k.bytes(), k.reg(v))
+	for half := range 2 {
+		s.op("VMOVUPS %d(R15), Y%d", 32*half, half)
 	}
 	s.op("MOVQ BX, R14")
 	s.label("word")
-	for v := range vecs {
-		s.op("VMOVUPS %d(AX), %s", v*k.bytes(), k.reg(2+v))
-		s.op("VMOVUPS %d(DX), %s", v*k.bytes(), k.reg(4+v))
-		k.multiply(s, v, 2+v, 4+v)
+	for half := range 2 {
+		s.op("VMOVUPS %d(AX), Y%d", 32*half, 2+half)
+		s.op("VMOVUPS %d(DX), Y%d", 32*half, 4+half)
+		k.multiply(s, half, 2+half, 4+half)
 	}
 	s.op("ADDQ R12, AX")
 	s.op("ADDQ R13, DX")
 	s.op("DECQ R14")
 	s.op("JNZ word")
-	for v := range vecs {
-		s.op("VMOVUPS %s, %d(R15)", k.reg(v), v*k.bytes())
+	for half := range 2 {
+		s.op("VMOVUPS Y%d, %d(R15)", half, 32*half)
 	}
 	s.op("ADDQ $64, R15")
 	s.op("ADDQ %s, DI", s.arg("b_vector"))
@@ -113,35 +281,15 @@ func (k kernel) lanes(s *source, f form) {
 
 // aside puts the words of a piece at SI of 16 blocks side by side at DI, with a table of blocks, and brings as many
 // bytes at R10 closer.
-func (k kernel) aside(s *source, f form, table int) {
-	block := func(i int) {
-		s.op("MOVQ %d(SP), AX", table+8*i)
-	}
-	fetch := func(i int) {
-		if 64*i < 16*16*f.bytes*f.kpack {
-			s.op("PREFETCHT1 %d(R10)", 64*i)
-		}
-	}
-	if k.zmm {
-		for i := range 16 {
-			block(i)
-			f.load512(s, "(SI)(AX*1)", "", i)
-			fetch(i)
-		}
-		for w, reg := range transpose16x16(s, "K1") {
-			s.op("VMOVUPS Z%d, %d(DI)", reg, 64*w)
-		}
-		return
-	}
-	f.upperHalves(s)
+func (f form) aside(s *source, table int) {
 	for half := range 4 { // of blocks, then of words
 		first, at := half%2*8, half/2*8
 		f.transpose8x8(s, func(i int) string {
-			block(first + i)
+			s.op("MOVQ %d(SP), AX", table+8*(first+i))
 			return fmt.Sprintf("%d(SI)(AX*1)", at*f.bytes)
 		}, func(i int) {
-			if at == 0 {
-				fetch(first + i)
+			if at == 0 && 64*(first+i) < 16*16*f.bytes {
+				s.op("PREFETCHT1 %d(R10)", 64*(first+i))
 			}
 		}, func(w, reg int) { s.op("VMOVUPS Y%d, %d(DI)", reg, 64*(at+w)+4*first) })
 	}

@@ -117,9 +117,9 @@ func fours256(s *source, n int) {
 // writes. Pairs of bf16 are transposed before they are widened, which takes half as many shuffles.
 func (f form) transpose8x8(s *source, row func(i int) string, read func(i int), store func(step, reg int)) {
 	if f == bf16 {
-		f.quads256(s, row, read)
+		f.quads256(s, 0, row, read)
 		for step := range 8 {
-			store(step, f.widened(s, step))
+			store(step, f.widened(s, 0, step, 4+step%2))
 		}
 		return
 	}
@@ -134,26 +134,30 @@ func (f form) transpose8x8(s *source, row func(i int) string, read func(i int), 
 	}
 }
 
-// quads256 reads 16 bytes of each of 8 rows, the fifth row's beside the first's and so on, and transposes the words of
-// four rows within the lanes. Pairs of bf16 are transposed as words, and f16 so far that only the halves of a lane are
-// in the wrong one. After each row comes what read writes.
+// quads256 reads 16 bytes of each of 8 rows, the fifth row's beside the first's and so on, to four registers, and
+// transposes the words of four rows within the lanes. Pairs of bf16 are transposed as words; of f16 a step is one half
+// of a register. After each row comes what read writes.
 //
-//	Y0-Y3 the words   Y4 Y5 under way
-func (f form) quads256(s *source, row func(i int) string, read func(i int)) {
+//	Y4 Y5 under way
+func (f form) quads256(s *source, to int, row func(i int) string, read func(i int)) {
 	for n := range 8 {
 		i := n%2*4 + n/2
 		if addr := row(i); i < 4 {
-			s.op("VMOVUPS %s, X%d", addr, i)
+			s.op("VMOVUPS %s, X%d", addr, to+i)
 		} else {
-			s.op("VINSERTF128 $1, %s, Y%d, Y%d", addr, i-4, i-4)
+			s.op("VINSERTF128 $1, %s, Y%d, Y%d", addr, to+i-4, to+i-4)
 		}
 		read(i)
 	}
-	unpack := byWords
-	if f == f16 {
-		unpack = byHalves
+	reg := func(i int) string { return fmt.Sprintf("Y%d", i) }
+	if f != f16 {
+		quad(s, reg, to, 4, byWords)
+		return
 	}
-	quad(s, func(i int) string { return fmt.Sprintf("Y%d", i) }, 0, 4, unpack)
+	quad(s, reg, to, 4, byHalves)
+	for i := range 4 {
+		s.op("VPERMQ $0xd8, Y%d, Y%d", to+i, to+i)
+	}
 }
 
 // upperHalves sets Y6 to a mask of the upper halves of words, if widened needs that.
@@ -164,18 +168,18 @@ func (f form) upperHalves(s *source) {
 	}
 }
 
-// widened returns the register for a step of K of what quads256 has read.
-func (f form) widened(s *source, step int) int {
-	from, to := step/2, 4+step%2
+// widened returns the register for a step of K of what quads256 has read to registers from first on, which is to if it
+// has to be widened.
+func (f form) widened(s *source, first, step, to int) int {
+	from := first + step/2
 	switch {
 	case f == words:
-		return step
+		return first + step
 	case f == bf16 && step%2 == 0:
 		s.op("VPSLLD $16, Y%d, Y%d", from, to)
 	case f == bf16:
 		s.op("VPAND Y%d, Y6, Y%d", from, to)
 	case step%2 == 0:
-		s.op("VPERMQ $0xd8, Y%d, Y%d", from, from)
 		s.op("VCVTPH2PS X%d, Y%d", from, to)
 	default:
 		s.op("VEXTRACTF128 $1, Y%d, X%d", from, to)

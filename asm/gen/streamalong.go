@@ -288,7 +288,7 @@ func (k stream) slots256(s *source, first func(slot int) int) {
 			time, slot = o%times, o/times
 		}
 		at, regs := time*steps, slotRegs[slot]
-		k.quads256(s, func(i int) string {
+		k.quads256(s, 0, func(i int) string {
 			s.slot(slot, "rows", i, "AX")
 			return fmt.Sprintf("%d(AX)(%s*1)", at*k.bytes, regs.offset)
 		}, func(i int) {
@@ -297,7 +297,7 @@ func (k stream) slots256(s *source, first func(slot int) int) {
 			}
 		})
 		for step := range steps {
-			b := k.widened(s, step)
+			b := k.widened(s, 0, step, 4+step%2)
 			for i := range k.rows {
 				s.op("VBROADCASTSS %d(%s), Y7", 4*(k.kernel().mr*(at+step)+i), regs.a)
 				k.kernel().multiply(s, first(slot)+i, 7, b)
