@@ -164,9 +164,6 @@ func (q *Problem) held(workers int, part float64) bool {
 // fewWorkers are the most that are a few.
 const fewWorkers = 4
 
-// widePanels are the panels of B for each of many workers from which they are wide.
-const widePanels = 8
-
 // Crowd returns what workers are.
 func (q *Problem) Crowd(workers int) Crowd {
 	switch {
@@ -174,8 +171,6 @@ func (q *Problem) Crowd(workers int) Crowd {
 		return Crowd(workers - 1)
 	case workers <= fewWorkers:
 		return few
-	case CeilDiv(q.N, q.Kernel.NR) >= widePanels*workers:
-		return wide
 	}
 	return Many
 }

@@ -53,12 +53,11 @@ type Tuning struct {
 	unpackedSmall float64    // flops up to which nothing is packed in any case (S)
 
 	// The ring.
-	packs     [crowds]bool // workers pack B themselves rather than copy it to the ring (R)
-	group     int          // panels of B in rows of K that are packed at once (R)
-	groupB    int          // elements of a B from which they are by slabs (S)
-	slabTiles [crowds]int  // tiles of the kernel that a slab may be high in any case (R)
-	extent    [crowds]int  // rows and columns of a cluster tile (R)
-	depth     [crowds]int  // stages (R)
+	packs  [crowds]bool // workers pack B themselves rather than copy it to the ring (R)
+	group  int          // panels of B in rows of K that are packed at once (R)
+	groupB int          // elements of a B from which they are by slabs (S)
+	extent [crowds]int  // rows and columns of a cluster tile (R)
+	depth  [crowds]int  // stages (R)
 }
 
 // A Form is how B lies in memory.
@@ -79,7 +78,6 @@ const (
 	two               // who hardly wait for each other
 	few               // three or four
 	Many              // more, of which the slowest would keep the others waiting
-	wide              // so many, and each has many columns
 	crowds
 )
 
@@ -90,22 +88,21 @@ type limits struct {
 }
 
 // all returns v for every crowd.
-func all[T any](v T) [crowds]T { return [crowds]T{v, v, v, v, v} }
+func all[T any](v T) [crowds]T { return [crowds]T{v, v, v, v} }
 
 // words is the tuning of a kernel of float32 with AVX-512 on a Zen 5, from which the others differ.
 var words = Tuning{
 	shared:    all(5.0 * (1 << 17)),
-	leastRows: [crowds][forms]int{few: {8, 16, 8}, Many: {8, 16, 8}, wide: {8, 16, 8}},
+	leastRows: [crowds][forms]int{few: {8, 16, 8}, Many: {8, 16, 8}},
 	Columns: [crowds]limits{
 		{Most: [forms]int{128, 128, 64}, held: [forms]int{64, 64, 64}, part: [forms]float64{1, 1, 0}},
 		{Most: [forms]int{128, 128, 64}, held: [forms]int{64, 64, 64}, part: [forms]float64{0.5, 0.5, 0}},
 		{Most: [forms]int{128, 128, 128}, held: [forms]int{8, 8, 8}, part: [forms]float64{0.5, 0.5, 1}},
-		{Most: [forms]int{64, 64, 64}, held: [forms]int{8, 8, 8}, part: [forms]float64{0.5, 0.5, 1}},
-		{Most: [forms]int{128, 128, 128}, held: [forms]int{8, 8, 8}, part: [forms]float64{0.5, 0.5, 1}},
+		{Most: [forms]int{64, 128, 64}, held: [forms]int{8, 8, 8}, part: [forms]float64{0.5, 0.5, 1}},
 	},
-	repacks:   [crowds]bool{true, true, false, false, false},
-	slabs:     [crowds]float64{few: 3 << 27, Many: 3 << 27, wide: 3 << 27},
-	slabsPack: [crowds]float64{0, 3 << 21, 3 << 23, 3 << 23, 3 << 23},
+	repacks:   [crowds]bool{true, true, false, false},
+	slabs:     [crowds]float64{few: 3 << 27, Many: 3 << 27},
+	slabsPack: [crowds]float64{0, 3 << 21, 3 << 23, 3 << 23},
 	slabsOnce: [crowds]int{two: 8},
 	nearA:     2,
 	nearB:     1.5,
@@ -121,12 +118,12 @@ var words = Tuning{
 	fewRows:    [forms]int{8, 8, 4},
 	fewLeast:   [forms]int{AlongK: 32 << 10},
 	streamed:   [forms]int{8, 8, 32},
-	along:      [crowds]int{64, 64, 64, 0, 0},
+	along:      [crowds]int{64, 64, 64, 0},
 	alongWide:  128,
 	alongEach:  1 << 20,
 	alongSpare: 4,
 	fresh:      [forms]int{256, 256, 0},
-	sweptSlabs: [crowds]int{1, 4, 4, 2, 2},
+	sweptSlabs: [crowds]int{1, 4, 4, 2},
 
 	unpacked:      4 << 20,
 	unpackedThin:  [forms]int{InRows: 1 << 20, InPanels: 1 << 20},
@@ -134,11 +131,10 @@ var words = Tuning{
 	unpackedTall:  48,
 	unpackedSmall: 8 << 20,
 
-	packs:     [crowds]bool{true, true, true, false, false},
-	group:     1,
-	slabTiles: all(16),
-	extent:    all(1024),
-	depth:     [crowds]int{1, 2, 2, 3, 3},
+	packs:  [crowds]bool{true, true, true, false},
+	group:  1,
+	extent: all(1024),
+	depth:  [crowds]int{1, 2, 2, 3},
 }
 
 // tunings are the rows of the table: what differs from those before that apply, too. An empty name is any.
@@ -183,7 +179,7 @@ var tunings = []struct {
 	}},
 	{"intel", "", func(t *Tuning) {
 		t.nearA, t.nearB = 0.5, 0.875
-		t.extent = [crowds]int{1024, 1024, 1024, 2048, 2048}
+		t.extent = [crowds]int{1024, 1024, 1024, 2048}
 	}},
 	{"intel", "avx512", func(t *Tuning) {
 		t.fresh = [forms]int{52, 128, 0}
@@ -200,17 +196,16 @@ var tunings = []struct {
 // amxTuning is that of tiles of AMX, which multiply faster than operands come from the last cache, so that
 // fetching them decides.
 func amxTuning(t *Tuning) {
-	t.shared = [crowds]float64{32 << 20, 32 << 20, 32 << 20, 16 << 20, 16 << 20}
+	t.shared = [crowds]float64{32 << 20, 32 << 20, 32 << 20, 16 << 20}
 	t.FetchRows = 128
 	t.Columns = [crowds]limits{
 		{Most: [forms]int{128, 128, 64}, held: [forms]int{64, 64, 64}, part: [forms]float64{0.5, 0.5, 1}},
 		{Most: [forms]int{32, 128, 64}, held: [forms]int{31, 64, 2}, part: [forms]float64{0.5, 1, 1. / 3}},
 		{Most: [forms]int{64, 128, 64}, held: [forms]int{16, 4, 2}, part: [forms]float64{0.5, 0.25, 1. / 3}},
-		{Most: [forms]int{256, 32, 8}, held: [forms]int{4, 4, 2}, part: [forms]float64{1. / 3, 0.5, 1. / 3}},
-		{Most: [forms]int{512, 512, 128}},
+		{Most: [forms]int{256, 128, 8}, held: [forms]int{4, 4, 2}, part: [forms]float64{1. / 3, 0.5, 1. / 3}},
 	}
 	t.repacks = all(true)
-	t.slabs = [crowds]float64{0, 9 << 24, 1 << 29, 1 << 29, 1 << 29}
+	t.slabs = [crowds]float64{0, 9 << 24, 1 << 29, 1 << 29}
 	t.slabsPack = t.slabs
 	t.nearA = 0
 	t.ownC = true
@@ -219,8 +214,8 @@ func amxTuning(t *Tuning) {
 	t.fewLeast[AlongK] = 8 << 10
 	t.streamed = [forms]int{8, 4, 4}
 	t.along, t.alongSpare = all(64), 32
-	t.swept, t.sweptHeld = [crowds]int{128, 48, 48, 32, 32}, 48
-	t.group, t.groupB, t.packs[wide], t.slabTiles[wide] = 8, 1<<16, true, 32
+	t.swept, t.sweptHeld = [crowds]int{128, 48, 48, 32}, 48
+	t.group, t.groupB = 8, 1<<16
 }
 
 // exactTuning is that of Hopper's arithmetic.
