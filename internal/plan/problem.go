@@ -105,7 +105,10 @@ func (q *Problem) flops() float64 { return 2 * float64(q.M) * float64(q.N) * flo
 
 // counted returns the flops as which the product counts there. Rows for which workers would wait for B are more.
 func (q *Problem) counted(c Crowd) float64 {
-	rows := max(q.M+q.On.FetchRows, q.On.leastRows[c][q.FormB])
+	rows := q.M + q.On.FetchRows
+	if c >= few {
+		rows = max(rows, q.On.leastRows[q.FormB])
+	}
 	return 2 * float64(rows) * float64(q.N) * float64(q.K)
 }
 

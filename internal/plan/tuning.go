@@ -12,25 +12,25 @@ type Tuning struct {
 	l2, l3 int // bytes of the machine's caches
 
 	// Who shares a product.
-	shared    [crowds]float64    // flops up to which to hand over takes longer than it saves (S)
-	leastRows [crowds][forms]int // rows as which fewer count there, as workers wait for B (F)
-	FetchRows int                // rows that could be multiplied while their B comes from the last cache (F)
-	Columns   [crowds]limits     // rows up to which workers share out the columns of a large B (F)
-	repacks   [crowds]bool       // B counts as held there, too, if each worker has to pack A again (F)
-	slabs     [crowds]float64    // flops of each worker up to which it fetches what its slabs need; 0: see nearA (R)
-	slabsPack [crowds]float64    // the same if it has to pack A for them (R)
-	slabsOnce [crowds]int        // panels of B up to which slabs have all columns, for which A is packed once (R)
-	nearA     float64            // second-level caches of A, of a block of K, that come to a worker soon enough (R)
-	nearB     float64            // the same of B (R)
-	nearC     int                // bytes of C that one or two workers find again (R)
-	nearRows  float64            // bytes of A, of a block of K, up to which whoever computes packs it for itself (R)
-	nearFlops float64            // flops up to which it does (R)
-	helpFlops int                // flops in the time it takes to call a worker (S)
-	slabFlops int                // the same that it takes to claim a slab and to find what it needs (F)
-	sumFlops  int                // flops of float32 in the time to write a sum of a block and to add it elsewhere (S)
-	ownC      bool               // C outgrows second-level caches, not the last (R)
-	panelA    int                // quarters of the time of a tile: to bring a panel of A in rows closer (S)
-	panelB    int                // and to bring and pack one of B (S)
+	shared    [crowds]float64 // flops up to which to hand over takes longer than it saves (S)
+	leastRows [forms]int      // rows as which fewer count where more than two would wait for B (F)
+	FetchRows int             // rows that could be multiplied while their B comes from the last cache (F)
+	Columns   [crowds]limits  // rows up to which workers share out the columns of a large B (F)
+	repacks   [crowds]bool    // B counts as held there, too, if each worker has to pack A again (F)
+	slabs     [crowds]float64 // flops of each worker up to which it fetches what its slabs need; 0: see nearA (R)
+	slabsPack [crowds]float64 // the same if it has to pack A for them (R)
+	slabsOnce [crowds]int     // panels of B up to which slabs have all columns, for which A is packed once (R)
+	nearA     float64         // second-level caches of A, of a block of K, that come to a worker soon enough (R)
+	nearB     float64         // the same of B (R)
+	nearC     int             // bytes of C that one or two workers find again (R)
+	nearRows  float64         // bytes of A, of a block of K, up to which whoever computes packs it for itself (R)
+	nearFlops float64         // flops up to which it does (R)
+	helpFlops int             // flops in the time it takes to call a worker (S)
+	slabFlops int             // the same that it takes to claim a slab and to find what it needs (F)
+	sumFlops  int             // flops of float32 in the time to write a sum of a block and to add it elsewhere (S)
+	ownC      bool            // C outgrows second-level caches, not the last (R)
+	panelA    int             // quarters of the time of a tile: to bring a panel of A in rows closer (S)
+	panelB    int             // and to bring and pack one of B (S)
 
 	// How few rows are multiplied.
 	fewRows    [forms]int  // rows up to which kernels for few are faster than tiles where B stays in a cache (F)
@@ -93,7 +93,7 @@ func all[T any](v T) [crowds]T { return [crowds]T{v, v, v, v} }
 // words is the tuning of a kernel of float32 with AVX-512 on a Zen 5, from which the others differ.
 var words = Tuning{
 	shared:    all(5.0 * (1 << 17)),
-	leastRows: [crowds][forms]int{few: {8, 16, 8}, Many: {8, 16, 8}},
+	leastRows: [forms]int{4, 8, 4},
 	Columns: [crowds]limits{
 		{Most: [forms]int{128, 128, 64}, held: [forms]int{64, 64, 64}, part: [forms]float64{1, 1, 0}},
 		{Most: [forms]int{128, 128, 64}, held: [forms]int{64, 64, 64}, part: [forms]float64{0.5, 0.5, 0}},
@@ -173,9 +173,6 @@ var tunings = []struct {
 	}},
 	{"zen4", "avx512bf16", func(t *Tuning) {
 		t.shared = all(5.0 * (1 << 17))
-		for c := few; c < crowds; c++ {
-			t.leastRows[c] = [forms]int{4, 8, 4}
-		}
 	}},
 	{"intel", "", func(t *Tuning) {
 		t.nearA, t.nearB = 0.5, 0.875
@@ -230,5 +227,5 @@ func noStreams(t *Tuning) {
 	for c := range t.Columns {
 		t.Columns[c].Most = [forms]int{64, 64, 64}
 	}
-	t.leastRows, t.packs = [crowds][forms]int{}, [crowds]bool{}
+	t.leastRows, t.packs = [forms]int{}, [crowds]bool{}
 }
