@@ -36,7 +36,7 @@ func (q *Problem) SharesColumns() bool {
 	c := q.Crowd(workers)
 	rows := &q.On.Columns[c]
 	most := rows.Most[q.FormB]
-	if q.held(workers, rows.part[q.FormB]) && (q.On.repacks[c] || q.readsA()) {
+	if q.held(workers, rows.part[q.FormB]) {
 		most = rows.held[q.FormB]
 	}
 	return q.M <= most && q.N*q.K >= streamMin && !q.TransC && !q.slabSource().lies() &&

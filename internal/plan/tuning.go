@@ -16,7 +16,6 @@ type Tuning struct {
 	leastRows [forms]int      // rows as which fewer count where more than two would wait for B (F)
 	FetchRows int             // rows that could be multiplied while their B comes from the last cache (F)
 	Columns   [crowds]limits  // rows up to which workers share out the columns of a large B (F)
-	repacks   [crowds]bool    // B counts as held there, too, if each worker has to pack A again (F)
 	slabs     [crowds]float64 // flops of each worker up to which it fetches what its slabs need; 0: see nearA (R)
 	slabsPack [crowds]float64 // the same if it has to pack A for them (R)
 	slabsOnce [crowds]int     // panels of B up to which slabs have all columns, for which A is packed once (R)
@@ -100,7 +99,6 @@ var words = Tuning{
 		{Most: [forms]int{128, 128, 128}, held: [forms]int{8, 8, 8}, part: [forms]float64{0.5, 0.5, 1}},
 		{Most: [forms]int{64, 128, 64}, held: [forms]int{8, 8, 8}, part: [forms]float64{0.5, 0.5, 1}},
 	},
-	repacks:   [crowds]bool{true, true, false, false},
 	slabs:     [crowds]float64{few: 3 << 27, Many: 3 << 27},
 	slabsPack: [crowds]float64{0, 3 << 21, 3 << 23, 3 << 23},
 	slabsOnce: [crowds]int{two: 8},
@@ -201,7 +199,6 @@ func amxTuning(t *Tuning) {
 		{Most: [forms]int{64, 128, 64}, held: [forms]int{16, 4, 2}, part: [forms]float64{0.5, 0.25, 1. / 3}},
 		{Most: [forms]int{256, 128, 8}, held: [forms]int{4, 4, 2}, part: [forms]float64{1. / 3, 0.5, 1. / 3}},
 	}
-	t.repacks = all(true)
 	t.slabs = [crowds]float64{0, 9 << 24, 1 << 29, 1 << 29}
 	t.slabsPack = t.slabs
 	t.nearA = 0
