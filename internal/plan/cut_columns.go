@@ -69,10 +69,6 @@ func (q *Problem) PlanColumns() Plan {
 // streamSource returns the fastest way to read B.
 func (q *Problem) streamSource() SourceB {
 	k, on, c := q.Kernel, q.On, q.Crowd(q.AtOnce())
-	swept := on.swept[c]
-	if q.sizeB() < on.l2 {
-		swept = on.sweptHeld
-	}
 	along := on.along[c]
 	if q.N*q.K >= on.alongEach*q.AtOnce() {
 		along = on.alongWide
@@ -86,7 +82,7 @@ func (q *Problem) streamSource() SourceB {
 	case q.FormB == AlongK && q.M <= along && RoundUp(q.M, k.NR)-q.M <= on.alongSpare &&
 		q.N >= k.MR && q.K >= alongMin && k.InRows(q.ElemB):
 		return AlongB
-	case q.FormB == InRows && q.M <= swept && q.N >= asm.SweepN && q.K >= asm.SweepK && k.Sweeps(q.ElemB):
+	case q.FormB == InRows && q.M <= on.swept[c] && q.N >= asm.SweepN && q.K >= asm.SweepK && k.Sweeps(q.ElemB):
 		return SweptB
 	}
 	switch {

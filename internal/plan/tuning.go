@@ -40,7 +40,6 @@ type Tuning struct {
 	alongEach  int         // elements of B of each worker that are enough for that (F)
 	alongSpare int         // rows that may then be missing to whole panels of A (F)
 	swept      [crowds]int // rows up to which a kernel packs pieces of B as it multiplies them (F)
-	sweptHeld  int         // the same of a B that a second-level cache holds (F)
 	fresh      [forms]int  // words of K in a panel that is packed behind products (F)
 	sweptSlabs [crowds]int // slabs of each worker that sweeps or reads along: long rows are read fastest (F)
 
@@ -208,8 +207,7 @@ func amxTuning(t *Tuning) {
 	t.fewLeast[AlongK] = 8 << 10
 	t.streamed = [forms]int{8, 4, 4}
 	t.along, t.alongSpare = all(64), 32
-	t.swept, t.sweptHeld = [crowds]int{128, 48, 48, 32}, 48
-	t.group, t.groupB = 8, 1<<16
+	t.swept = [crowds]int{64, 48, 48, 32}
 }
 
 // exactTuning is that of Hopper's arithmetic.
