@@ -69,18 +69,14 @@ func (q *Problem) PlanColumns() Plan {
 // streamSource returns the fastest way to read B.
 func (q *Problem) streamSource() SourceB {
 	k, on, c := q.Kernel, q.On, q.Crowd(q.AtOnce())
-	along := on.along[c]
-	if q.N*q.K >= on.alongEach*q.AtOnce() {
-		along = on.alongWide
-	}
 	few := on.streamed[q.FormB]
 	if q.narrow() {
 		few /= 2 // for it would be widened again for every panel of A
 	}
 	switch {
 	case q.M < sweepLeast:
-	case q.FormB == AlongK && q.M <= along && RoundUp(q.M, k.NR)-q.M <= on.alongSpare &&
-		q.N >= k.MR && q.K >= alongMin && k.InRows(q.ElemB):
+	case q.FormB == AlongK && RoundUp(q.M, k.NR)-q.M <= on.alongSpare && q.N >= k.MR && q.K >= alongMin &&
+		k.InRows(q.ElemB):
 		return AlongB
 	case q.FormB == InRows && q.M <= on.swept[c] && q.N >= asm.SweepN && q.K >= asm.SweepK && k.Sweeps(q.ElemB):
 		return SweptB

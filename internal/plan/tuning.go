@@ -35,10 +35,7 @@ type Tuning struct {
 	fewRows    [forms]int  // rows up to which kernels for few are faster than tiles where B stays in a cache (F)
 	fewLeast   [forms]int  // bytes of B up to which they are not (S)
 	streamed   [forms]int  // rows up to which they take a B in a stream, as it lies or is packed (F)
-	along      [crowds]int // rows up to which columns of B along K are read as rows of A (F)
-	alongWide  int         // the same if each worker has many elements of B (F)
-	alongEach  int         // elements of B of each worker that are enough for that (F)
-	alongSpare int         // rows that may then be missing to whole panels of A (F)
+	alongSpare int         // rows that may be missing to whole panels where columns of B along K are read as rows of A (F)
 	swept      [crowds]int // rows up to which a kernel packs pieces of B as it multiplies them (F)
 	fresh      [forms]int  // words of K in a panel that is packed behind products (F)
 	sweptSlabs [crowds]int // slabs of each worker that sweeps or reads along: long rows are read fastest (F)
@@ -115,9 +112,6 @@ var words = Tuning{
 	fewRows:    [forms]int{8, 8, 4},
 	fewLeast:   [forms]int{AlongK: 32 << 10},
 	streamed:   [forms]int{8, 8, 32},
-	along:      [crowds]int{64, 64, 64, 0},
-	alongWide:  128,
-	alongEach:  1 << 20,
 	alongSpare: 4,
 	fresh:      [forms]int{256, 256, 0},
 	sweptSlabs: [crowds]int{1, 4, 4, 2},
@@ -158,8 +152,7 @@ var tunings = []struct {
 		t.streamed = [forms]int{4, 4, 8}
 		t.fresh[InRows] = 128
 		t.unpackedThin[InPanels] = 1 << 30
-		t.alongSpare = 8        // a vector, which kernels for edges spare
-		t.along = [crowds]int{} // a small B has short rows, which from memory are packed faster than read so
+		t.alongSpare = 8 // a vector, which kernels for edges spare
 	}},
 	{"zen3", "", func(t *Tuning) {
 		t.shared = all(5.0 * (1 << 16))
@@ -206,7 +199,7 @@ func amxTuning(t *Tuning) {
 	t.fewRows = [forms]int{4, 2, 2}
 	t.fewLeast[AlongK] = 8 << 10
 	t.streamed = [forms]int{8, 4, 4}
-	t.along, t.alongSpare = all(64), 32
+	t.alongSpare = 32
 	t.swept = [crowds]int{64, 48, 48, 32}
 }
 
