@@ -8,9 +8,10 @@ import (
 )
 
 const (
-	maxParts  = 8       // slabs above each other, at most, if so many have room for their sums
-	partFlops = 1 << 29 // flops of a slab of one panel, at most, for which a context waits
-	ownPanels = 8       // panels of B of a slab that a worker fetches for itself, at most
+	maxParts  = 8         // slabs above each other, at most, if so many have room for their sums
+	partFlops = 1 << 29   // flops of a slab of one panel, at most, for which a context waits
+	ownPanels = 8         // panels of B of a slab that a worker fetches for itself, at most
+	nearRows  = 512 << 10 // bytes of A, of a block of K, that are read again from near caches for every panel of B
 )
 
 // planSlabs returns how workers compute slabs of C, each with what it fetches and packs itself, or the caller all
@@ -92,7 +93,7 @@ func (q *Problem) near(g *Plan, workers int) bool {
 	case g.A == RowsOfA && sizeA <= on.nearA*l2 && q.held(workers, on.nearB) && q.M*q.PitchC <= on.nearC:
 		return true
 	}
-	return q.flops() <= on.nearFlops && (g.B.lies() || sizeA <= on.nearRows)
+	return q.flops() <= on.nearFlops && (g.B.lies() || q.N <= q.Kernel.NR || sizeA <= nearRows)
 }
 
 // keepsSums says in g where sums wait, and reports whether there is room for slabs of so many rows and columns:

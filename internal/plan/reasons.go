@@ -84,8 +84,8 @@ func (q *Problem) others(t *strings.Builder, g *Plan) {
 			mega(q.flops()/float64(workers)), mega(each))
 	default:
 		say("slabs", g.Share <= BySlabs,
-			"A and B are to be at most %.3g and %.3g second-level caches of each worker, or A %d KiB",
-			q.On.nearA, q.On.nearB, int(q.On.nearRows)>>10)
+			"A and B are to be at most %.3g and %.3g second-level caches of each worker, or A %d KiB, or B a panel",
+			q.On.nearA, q.On.nearB, nearRows>>10)
 	}
 	say("ring", g.Share == ByRing, "it is for what is too large for the others")
 }

@@ -22,7 +22,6 @@ type Tuning struct {
 	nearA     float64         // second-level caches of A, of a block of K, that come to a worker soon enough (R)
 	nearB     float64         // the same of B (R)
 	nearC     int             // bytes of C that one or two workers find again (R)
-	nearRows  float64         // bytes of A, of a block of K, up to which whoever computes packs it for itself (R)
 	nearFlops float64         // flops up to which it does (R)
 	helpFlops int             // flops in the time it takes to call a worker (S)
 	slabFlops int             // the same that it takes to claim a slab and to find what it needs (F)
@@ -101,7 +100,6 @@ var words = Tuning{
 	nearA:     2,
 	nearB:     1.5,
 	nearC:     16 << 20,
-	nearRows:  512 << 10,
 	nearFlops: 1 << 30,
 	helpFlops: 8 << 10,
 	slabFlops: 32 << 10,
