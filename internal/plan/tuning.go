@@ -139,13 +139,12 @@ var tunings = []struct {
 		for c := few; c < crowds; c++ {
 			t.Columns[c].part[InRows] = 1. / 3
 		}
-		t.fewRows[InRows] = 6
 	}},
 	{"", "avx2", func(t *Tuning) {
 		for c := range t.Columns {
 			t.Columns[c].Most[AlongK] = 64 // nothing is packed behind products
 		}
-		t.fewRows = [forms]int{3, 2, 3}
+		t.fewRows = [forms]int{4, 4, 3}
 		t.fewLeast[AlongK] = 64 << 10
 		t.streamed = [forms]int{4, 4, 8}
 		t.fresh[InRows] = 128
@@ -194,7 +193,7 @@ func amxTuning(t *Tuning) {
 	t.nearA = 0
 	t.ownC = true
 	t.panelA, t.panelB, t.slabFlops = 10, 32, 256<<10
-	t.fewRows = [forms]int{4, 2, 2}
+	t.fewRows = [forms]int{4, 4, 2}
 	t.fewLeast[AlongK] = 8 << 10
 	t.streamed = [forms]int{8, 4, 4}
 	t.alongSpare = 32
