@@ -144,7 +144,6 @@ func (q *Problem) cutColumns(g *Plan) {
 	block := max(1, min(StreamB/k.PanelB(q.Words(g.Depth)), StreamAcc/strip))
 	widest := max(SlabBytes/(q.K*size), longRow/size) / k.NR
 	cols := min(share, block)
-	swept := q.On.sweptSlabs[q.Crowd(workers)] * workers
 	switch g.B {
 	case PackedB:
 		if q.On.group > 1 && q.FormB == InRows {
@@ -158,8 +157,8 @@ func (q *Problem) cutColumns(g *Plan) {
 		block = max(1, min(behindPanels, (ScratchBytes-q.BehindBytes(g))/(q.SumsEach(g)*strip)))
 		cols = min(share, block)
 	case SweptB:
-		block, g.Group = max(1, BroomAcc/(q.SumsEach(g)*strip)/sweptPanels)*sweptPanels, sweptPanels
-		slabs := max(swept, CeilDiv(panels, max(1, widest/CeilDiv(q.M, k.NR))))
+		block = max(1, BroomAcc/(q.SumsEach(g)*strip)/sweptPanels) * sweptPanels
+		slabs := max(q.On.sweptSlabs[q.Crowd(workers)]*workers, CeilDiv(panels, max(1, widest/CeilDiv(q.M, k.NR))))
 		cols = min(RoundUp(CeilDiv(panels, slabs), sweptPanels), block)
 	case StreamedB:
 		// What is long in memory is read fastest, but the slowest of many would keep the others waiting.
@@ -175,7 +174,7 @@ func (q *Problem) cutColumns(g *Plan) {
 		cols = RoundUp(cols, max(1, min(wide/k.NR, CeilDiv(panels, workers))))
 	case AlongB:
 		most := min(max(1, SlabBytes/(c.PanelsA*q.K*size)/k.NR), LongCols/k.NR)
-		cols = CeilDiv(panels, max(swept, CeilDiv(panels, most)))
+		cols = CeilDiv(panels, max(slabsEach*workers, CeilDiv(panels, most)))
 		block = cols
 		q.cutAlong(g)
 	}

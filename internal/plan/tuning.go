@@ -37,7 +37,7 @@ type Tuning struct {
 	alongSpare int         // rows that may be missing to whole panels where columns of B along K are read as rows of A (F)
 	swept      [crowds]int // rows up to which a kernel packs pieces of B as it multiplies them (F)
 	fresh      [forms]int  // words of K in a panel that is packed behind products (F)
-	sweptSlabs [crowds]int // slabs of each worker that sweeps or reads along: long rows are read fastest (F)
+	sweptSlabs [crowds]int // slabs of each worker that sweeps: long rows are read fastest (F)
 
 	// What is not packed: float32.
 	unpacked      int        // bytes of B, or four second-level caches, up to which few rows or columns read it so (S)
