@@ -20,7 +20,7 @@ type columnGrid struct {
 	*plan.ColumnCut
 	g     *plan.Plan
 	bk    int // elements of K in a block
-	group int // columns of a block that are packed at a time
+	packs int // columns of a block that are packed at a time
 	room  int // bytes of a worker's panels of B
 	mapA  tile.PanelMap
 	slot  []byte         // A: [block of K][panel]
@@ -33,15 +33,12 @@ func (st *columnGrid) init(p *product, g *plan.Plan) (err error) {
 	if g.B == plan.AlongB {
 		side = tile.SideB
 	}
-	*st = columnGrid{product: *p, ColumnCut: &g.Columns, g: g, bk: g.Depth, group: g.Columns.Block, room: plan.StreamB}
-	if g.Group > 1 {
-		st.group = g.Group * p.Kernel.NR
-	}
+	*st = columnGrid{product: *p, ColumnCut: &g.Columns, g: g, bk: g.Depth, packs: g.Columns.Block, room: plan.StreamB}
 	switch g.B {
 	case plan.BehindB:
 		st.room = p.BehindBytes(g)
 	case plan.SweptB:
-		st.room = 2 * asm.SweepRoom
+		st.room, st.packs = 2*asm.SweepRoom, asm.SweepN
 	}
 	st.mapA, err = p.panelMap(side, &p.a, p.M, !p.a.trans)
 	return err

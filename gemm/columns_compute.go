@@ -53,7 +53,7 @@ func (st *columnGrid) computePanels(s *scratch, t *spin.Turn, item, from, to int
 		if st.g.B == plan.SweptB {
 			st.sweep(&s.sweep, &g, t, step+1 < last)
 		}
-		st.fetch(&g, s.at(), st.group)
+		st.fetch(&g, s.at(), st.packs)
 		st.multiplyGroup(&g, t)
 	}
 	s.sweep, s.behind = asm.Sweep{}, behind{}

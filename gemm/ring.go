@@ -137,7 +137,7 @@ func (r *ring) Compute(stage, item, cta, slab int) {
 	if r.bare() {
 		s := scratches.Get().(*scratch)
 		defer scratches.Put(s)
-		r.fetch(&g, s.at(), r.g.Group*k.NR)
+		r.fetch(&g, s.at(), r.g.Ring.PackCols)
 	} else {
 		g.b = unsafe.Pointer(unsafe.SliceData(r.slotB(stage)[from/k.NR*k.PanelB(words):]))
 	}

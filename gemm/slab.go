@@ -56,7 +56,7 @@ func (in *slab) runPanels(from, to int) {
 			in.Kernel.PackA(in.a.elem, !in.a.trans)(g.a.at, in.a.at(0, g.k0), in.a.pitch(), in.M, g.n)
 		}
 		g.sums = sums
-		in.fetch(&g, b, in.g.Group*in.Kernel.NR)
+		in.fetch(&g, b, in.Kernel.NR)
 		in.multiplyGroup(&g, &in.turn)
 	}
 	if s != nil {

@@ -141,8 +141,7 @@ func testStreamPieces[O gemm.Output, I gemm.Element](t *testing.T) {
 }
 
 // TestStreamSwept multiplies more rows, which workers stream if they can pack
-// one panel of B behind the products of another, and many if each has many columns. The
-// bits are those of the ring.
+// one panel of B behind the products of another. The bits are those of the ring.
 func TestStreamSwept(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(5))
 	t.Run("bf16", testStreamSwept[bf16.BF16])
@@ -189,10 +188,13 @@ func testStreamSwept[I gemm.Element](t *testing.T) {
 // mostStreamed returns how many rows of A are streamed by a B of many columns, which with AMX
 // a few workers read as rows of A where they lie along K, and one sweeps otherwise.
 func mostStreamed(kern *asm.Kernel, packs, along bool, workers int) int {
+	starves := gemm.Starves(kern)
 	switch {
-	case workers > 4 && gemm.Starves(kern):
-		return 512
-	case packs || gemm.Starves(kern) && (along || workers == 1):
+	case along && (packs || starves):
+		return 128
+	case workers > 4 && starves:
+		return 256
+	case workers <= 4 && packs || workers == 1 && starves:
 		return 128
 	}
 	return 64

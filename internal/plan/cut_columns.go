@@ -27,7 +27,7 @@ const (
 // longWorkers are the most workers of which each streams one long slab of B.
 var longWorkers = [forms]int{InRows: 8, AlongK: 2}
 
-// streamRow are the bytes of a row of B of which the slabs of more workers are multiples.
+// streamRow are the bytes of a row of B of which the slabs of more workers are multiples, and slabs that are packed.
 var streamRow = [forms]int{InRows: 256}
 
 // SharesColumns reports whether workers had better share out the columns of a B that is read once.
@@ -46,7 +46,7 @@ func (q *Problem) SharesColumns() bool {
 // PlanColumns returns how workers share out the columns of B.
 func (q *Problem) PlanColumns() Plan {
 	workers := q.AtOnce()
-	g := Plan{Share: ByColumns, A: SlotsOfA, B: q.streamSource(), Workers: workers, Group: 1}
+	g := Plan{Share: ByColumns, A: SlotsOfA, B: q.streamSource(), Workers: workers}
 	g.Depth = q.streamDepth(g.B)
 	c := &g.Columns
 	high, _ := q.panelOfA(g.B, 0)
@@ -146,13 +146,7 @@ func (q *Problem) cutColumns(g *Plan) {
 	cols := min(share, block)
 	switch g.B {
 	case PackedB:
-		if q.On.group > 1 && q.FormB == InRows {
-			// The rows of all columns that the accumulators are enough for, before the next rows.
-			block, g.Group = max(1, StreamAcc/strip), q.On.group
-			cols = min(max(g.Group/2, share), block)
-		} else if q.On.group > 1 {
-			block = 1
-		}
+		cols = min(RoundUp(share, max(1, streamRow[q.FormB]/size/k.NR)), block)
 	case BehindB:
 		block = max(1, min(behindPanels, (ScratchBytes-q.BehindBytes(g))/(q.SumsEach(g)*strip)))
 		cols = min(share, block)

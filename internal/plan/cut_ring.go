@@ -16,7 +16,6 @@ const (
 	leastTall   = 256       // rows of a tile whose B is packed for all of them, at least, though A exceeds an L2 cache
 	mostTall    = 1024      // at most
 	tallCols    = 2048      // columns of such a tile, at most
-	slabTiles   = 16        // tiles of the kernel that a slab may be high in any case
 	ctaRows     = 512       // rows of a CTA, at most
 	minSlabCols = 128       // columns below which no slab is halved, unless workers would be idle
 	minJob      = 32 << 10  // bytes of a copy job that is long enough to stream
@@ -26,22 +25,21 @@ const (
 // PlanRing returns how the product is computed on a ring. No stage has parts of two blocks of K, whose sums pass from
 // stage to stage unrounded. The ring holds A alone, besides a B that is packed, where few workers pack B each panel
 // when they come to multiply it by all the tile's rows, which takes less time than to copy it to the ring and to read
-// it from there; but of few columns each would have none.
+// it from there; but of few columns each would have none. And where each of many packs what its slabs need: to write
+// a slot that many have read takes the caches ten times as long as to write one's own memory.
 func (q *Problem) PlanRing() Plan {
-	g := Plan{Share: ByRing, A: SlotsOfA, B: SlotsOfB, Sums: InEngine, Workers: q.Workers, Group: q.On.group}
+	g := Plan{Share: ByRing, A: SlotsOfA, B: SlotsOfB, Sums: InEngine, Workers: q.Workers}
 	c := q.Crowd(q.Workers)
-	free := !q.Asked.Any && q.On.packs[c] && CeilDiv(q.N, q.Kernel.NR) >= 2*q.Workers
+	packs := q.On.packs[c]
+	free := !q.Asked.Any && packs > 0 && CeilDiv(q.N, q.Kernel.NR) >= packs*q.Workers
 	switch {
 	case q.Ready():
 		g.B = StoredB
 	case free, q.narrow():
 		g.B = PackedB
 	}
-	q.cutRing(&g.Ring, c, g.B != SlotsOfB, free || q.narrow())
+	q.cutRing(&g.Ring, c, g.B != SlotsOfB, free && c < Many || q.narrow())
 	g.Depth = g.Ring.BK
-	if g.Ring.SlabRows > maxSlabRows {
-		g.Group = max(1, g.Group/2) // that a second-level cache keeps them beside A
-	}
 	g.Past = q.exceeds(1) // for who stores a part comes late, if ever, to the next
 	return g
 }
@@ -55,9 +53,10 @@ func (q *Problem) cutRing(g *RingCut, c Crowd, bare, tall bool) {
 	g.TilesM = CeilDiv(q.M, g.BM*g.CTAs)
 	g.SlabRows, g.SlabCols = g.BM, g.BN
 	if !tall {
-		g.SlabRows = RoundUp(balance(g.BM, max(maxSlabRows, slabTiles*k.MR)), k.MR)
+		g.SlabRows = RoundUp(balance(g.BM, max(maxSlabRows, on.slabTiles*k.MR)), k.MR)
 	}
 	g.cutSlabs(k)
+	g.PackCols = on.group * k.NR
 	g.layOut(k, bare)
 }
 

@@ -18,17 +18,15 @@ const (
 // of it, and whether that is fast.
 func (q *Problem) planSlabs() (g Plan, near bool) {
 	k, workers := q.Kernel, q.AtOnce()
-	g = Plan{Share: BySlabs, A: PanelsOfA, Depth: min(q.K, q.StageK()), Group: 1}
+	g = Plan{Share: BySlabs, A: PanelsOfA, Depth: min(q.K, q.StageK())}
 	if q.readsA() && (q.M >= k.MR || k.Edge() != nil) {
 		g.A = RowsOfA
 	}
-	switch g.B = q.slabSource(); {
-	case g.B == UnpackedB:
+	switch g.B = q.slabSource(); g.B {
+	case UnpackedB:
 		g.A = RowsOfA
-	case g.B == StreamedB:
+	case StreamedB:
 		g.A = PanelsOfA
-	case g.B == PackedB && q.FormB != AlongK && q.N*q.K >= q.On.groupB:
-		g.Group = min(q.On.group, CeilDiv(q.N, k.NR))
 	}
 	if !q.near(&g, workers) {
 		return g, false
@@ -44,7 +42,7 @@ func (q *Problem) planSlabs() (g Plan, near bool) {
 	if g.Slabs, g.Workers = q.best(&g, workers); g.Slabs.Count == 0 {
 		return g, false
 	}
-	g.Group, g.Past = min(g.Group, CeilDiv(g.Slabs.Cols, k.NR)), q.exceeds(g.Workers)
+	g.Past = q.exceeds(g.Workers)
 	return g, q.keepsSums(&g, min(q.M, g.Slabs.Rows+k.MR-1), g.Slabs.Cols)
 }
 
@@ -124,7 +122,7 @@ func (q *Problem) Room(g *Plan, rows, cols int) (r Room, fits bool) {
 	k := q.Kernel
 	panels, words, strips := CeilDiv(rows, k.MR), q.Words(g.Depth), 1
 	if g.B == PackedB {
-		r.B = min(g.Group, CeilDiv(cols, k.NR)) * k.PanelB(words)
+		r.B = k.PanelB(words)
 	}
 	if g.Depth < q.K {
 		strips = CeilDiv(cols, k.NR)

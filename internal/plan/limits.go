@@ -23,7 +23,7 @@ const (
 	slabsEach = 4        // slabs for each of several workers, of which one may be slow
 	SlabBytes = 64 << 20 // bytes of A and B of a slab, for which a context waits
 	// Rows of a slab, at most, unless tiles of the kernel are high or more rows stay in a cache: beside them a
-	// second-level cache keeps as many panels of B as are packed at once.
+	// second-level cache keeps the panels of B that are packed at once.
 	maxSlabRows = 128
 	// maxStage keeps a stage's transaction count within what a barrier counts.
 	maxStage = (1<<20 - 1) * tile.PanelTxUnit

@@ -12,7 +12,6 @@ type Plan struct {
 	Workers int  // who compute
 	Past    bool // C is larger than the caches
 	Depth   int  // elements of K of a panel of B
-	Group   int  // panels of B that are packed one after the other
 	Room    Room // in scratch memory, of the largest slab
 	Slabs   SlabCut
 	Columns ColumnCut
@@ -165,6 +164,7 @@ type RingCut struct {
 	SlabCols       int
 	JobRows        int // rows of A in one copy job
 	JobCols        int // columns of B in one copy job
+	PackCols       int // columns of a B that the ring does not hold that are packed at once
 	Depth          int
 	workers        int
 	BytesA, BytesB int // of a stage: one CTA's A, the cluster's B

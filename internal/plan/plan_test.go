@@ -257,7 +257,7 @@ func checkSlabs(q *Problem, g *Plan) error {
 		a = panels * float64(k.PanelA(words))
 	}
 	if g.B == PackedB {
-		b = float64(min(g.Group, CeilDiv(min(c.Cols, q.N), k.NR)) * k.PanelB(words))
+		b = float64(k.PanelB(words))
 	}
 	if g.A == RowsOfA && k.Edge() != nil && q.Direct() && g.Sums != InScratch {
 		sums = 0 // C has them
@@ -285,9 +285,8 @@ func checkColumns(q *Problem, g *Plan) error {
 	switch {
 	case err != nil:
 		return err
-	case c.Block < 1 || g.Group < 1 || c.Cols%k.NR != 0 || c.Block%k.NR != 0:
-		return fmt.Errorf("slabs of %d columns, blocks of %d and groups of %d are not panels of %d",
-			c.Cols, c.Block, g.Group*k.NR, k.NR)
+	case c.Block < 1 || c.Cols%k.NR != 0 || c.Block%k.NR != 0:
+		return fmt.Errorf("slabs of %d columns and blocks of %d are not panels of %d", c.Cols, c.Block, k.NR)
 	case g.Depth < 1 || g.Depth%k.KPack != 0 || c.Steps != steps:
 		return fmt.Errorf("%d steps of %d elements of K, in words of %d", c.Steps, g.Depth, k.KPack)
 	case c.Items < 1 || c.Items > pipeline.MaxDepth || c.Span < 1 || c.Span%c.Each != 0 ||
@@ -325,7 +324,7 @@ func checkColumns(q *Problem, g *Plan) error {
 	case BehindB:
 		return nil // panels are before the accumulators
 	case SweptB:
-		if got := g.Group * k.PanelB(q.Words(g.Depth)); got > asm.SweepRoom {
+		if got := sweptPanels * k.PanelB(q.Words(g.Depth)); got > asm.SweepRoom {
 			return fmt.Errorf("a piece of B takes %d bytes, there are %d", got, asm.SweepRoom)
 		}
 		return nil
@@ -338,9 +337,6 @@ func checkColumns(q *Problem, g *Plan) error {
 			return fmt.Errorf("what is left of K takes %d bytes, there are %d", got, ScratchBytes-StreamB)
 		}
 		return nil
-	}
-	if g.Group > 1 {
-		panels = min(panels, g.Group)
 	}
 	if got := panels * k.PanelB(q.Words(min(g.Depth, q.K))); q.FormB != InPanels && got > StreamB {
 		return fmt.Errorf("%d panels of B take %d bytes, there are %d", panels, got, StreamB)

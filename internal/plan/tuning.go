@@ -47,11 +47,11 @@ type Tuning struct {
 	unpackedSmall float64    // flops up to which nothing is packed in any case (S)
 
 	// The ring.
-	packs  [crowds]bool // workers pack B themselves rather than copy it to the ring (R)
-	group  int          // panels of B in rows of K that are packed at once (R)
-	groupB int          // elements of a B from which they are by slabs (S)
-	extent [crowds]int  // rows and columns of a cluster tile (R)
-	depth  [crowds]int  // stages (R)
+	packs     [crowds]int // panels of B of each worker from which workers pack B themselves; 0: never (R)
+	group     int         // panels of B that they pack at once, as their rows are pages apart (R)
+	slabTiles int         // tiles of the kernel that a slab may be high in any case (R)
+	extent    [crowds]int // rows and columns of a cluster tile (R)
+	depth     [crowds]int // stages (R)
 }
 
 // A Form is how B lies in memory.
@@ -120,10 +120,11 @@ var words = Tuning{
 	unpackedTall:  48,
 	unpackedSmall: 8 << 20,
 
-	packs:  [crowds]bool{true, true, true, false},
-	group:  1,
-	extent: all(1024),
-	depth:  [crowds]int{1, 2, 2, 3},
+	packs:     [crowds]int{2, 2, 2, 0},
+	group:     1,
+	slabTiles: 16,
+	extent:    all(1024),
+	depth:     [crowds]int{1, 2, 2, 3},
 }
 
 // tunings are the rows of the table: what differs from those before that apply, too. An empty name is any.
@@ -198,6 +199,7 @@ func amxTuning(t *Tuning) {
 	t.streamed = [forms]int{8, 4, 4}
 	t.alongSpare = 32
 	t.swept = [crowds]int{64, 48, 48, 32}
+	t.group, t.packs[Many], t.slabTiles = 4, 8, 32
 }
 
 // exactTuning is that of Hopper's arithmetic.
@@ -212,5 +214,5 @@ func noStreams(t *Tuning) {
 	for c := range t.Columns {
 		t.Columns[c].Most = [forms]int{64, 64, 64}
 	}
-	t.leastRows, t.packs = [forms]int{}, [crowds]bool{}
+	t.leastRows, t.packs = [forms]int{}, [crowds]int{}
 }
