@@ -16,9 +16,7 @@ const (
 	itemsEach    = 8        // slabs times items of each of many workers
 	itemBytes    = 64 << 10 // bytes of B of a slab in an item, at least
 	ItemsAcc     = 8 << 20  // bytes of accumulators that outlast items, at most
-	alongMin     = 256      // least elements of K of columns that are read as rows
-	alongDepth   = 1024     // elements of K of B before the next panel of A reads them again
-	againDepth   = 4096     // the same where kernels for few rows do
+	againDepth   = 4096     // elements of K of B before kernels for few rows read them again
 	sweepLeast   = 5        // rows for a kernel that sweeps or reads columns as rows: fewer are multiplied where B lies
 	behindPanels = 16       // panels of a block of K before the next, packed behind products
 	sweptPanels  = 2        // panels of B in a piece
@@ -75,8 +73,7 @@ func (q *Problem) streamSource() SourceB {
 	}
 	switch {
 	case q.M < sweepLeast:
-	case q.FormB == AlongK && RoundUp(q.M, k.NR)-q.M <= on.alongSpare && q.N >= k.MR && q.K >= alongMin &&
-		k.InRows(q.ElemB):
+	case q.FormB == AlongK && RoundUp(q.M, k.NR)-q.M <= on.alongSpare && q.N >= k.MR && k.InRows(q.ElemB):
 		return AlongB
 	case q.FormB == InRows && q.M <= on.swept[c] && q.N >= asm.SweepN && q.K >= asm.SweepK && k.Sweeps(q.ElemB):
 		return SweptB
@@ -99,8 +96,6 @@ func (q *Problem) streamDepth(b SourceB) int {
 		return q.On.fresh[q.FormB] * q.Kernel.KPack
 	case b == SweptB:
 		return asm.SweepK
-	case b == AlongB:
-		return alongDepth
 	case b == StreamedB && q.FormB == AlongK && q.M > q.Kernel.MR:
 		return againDepth
 	}
