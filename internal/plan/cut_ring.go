@@ -46,8 +46,11 @@ func (q *Problem) PlanRing() Plan {
 
 // cutRing cuts the product for a ring that holds no B if bare; tall is for slabs of all rows of a tile.
 func (q *Problem) cutRing(g *RingCut, c Crowd, bare, tall bool) {
-	k, on := q.Kernel, q.On
-	g.extentK, g.workers, g.Depth = q.K, q.Workers, cmp.Or(q.Asked.Depth, on.depth[c])
+	k, on, stages := q.Kernel, q.On, 3 // to copy ahead of the slowest of several
+	if q.Workers == 1 {
+		stages = 1
+	}
+	g.extentK, g.workers, g.Depth = q.K, q.Workers, cmp.Or(q.Asked.Depth, stages)
 	g.cutC(q, on.extent[c], tall)
 	g.cutK(q)
 	g.TilesM = CeilDiv(q.M, g.BM*g.CTAs)

@@ -51,7 +51,6 @@ type Tuning struct {
 	group     int         // panels of B that they pack at once, as their rows are pages apart (R)
 	slabTiles int         // tiles of the kernel that a slab may be high in any case (R)
 	extent    [crowds]int // rows and columns of a cluster tile (R)
-	depth     [crowds]int // stages (R)
 }
 
 // A Form is how B lies in memory.
@@ -124,7 +123,6 @@ var words = Tuning{
 	group:     1,
 	slabTiles: 16,
 	extent:    all(1024),
-	depth:     [crowds]int{1, 2, 2, 3},
 }
 
 // tunings are the rows of the table: what differs from those before that apply, too. An empty name is any.
