@@ -9,8 +9,8 @@ import (
 const Lanes = 16
 
 // Vectors are an operand of dot products, rows of A or columns of B: element k of block l of vector i is
-// l·Block + i·Apart + k·Step bytes behind At. Step or, if elements are words, Apart is the size of an element. If it
-// is the Step of both A and B, their blocks are as far apart.
+// l·Block + i·Apart + k·Step bytes behind At. Step or, if elements are words, Apart is the size of an element. If the
+// Steps of A and B both are, their Blocks are equal.
 type Vectors struct {
 	At                 unsafe.Pointer
 	N                  int // vectors

@@ -140,8 +140,8 @@
 //	          columns of B, past an A that slots hold whole
 //	slabs     what a slab of C needs comes from caches soon enough for each worker to
 //	          fetch and to pack it for itself; out of a deep K it is a range of blocks
-//	ring      A is packed once for all, and B, unless few workers pack it themselves as
-//	          they multiply
+//	ring      A is packed once for all, and B, unless workers pack it themselves as they
+//	          multiply
 //
 // where A comes from, and B, where sums wait for more of K, and how C, B or K is cut. It follows from the sizes,
 // types and layouts, the workers, and what was measured of the kernel on the machine. Float32 that is small, thin or

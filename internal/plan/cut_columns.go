@@ -130,8 +130,7 @@ func (q *Problem) streamBytes() int64 {
 	return int64(CeilDiv(q.M, rows)) * int64(bytes+tile.SlotAlign*blocks)
 }
 
-// cutColumns cuts the columns of B into slabs, those of a slab into blocks that scratch memory is enough for, and
-// those of a block into groups that are packed together.
+// cutColumns cuts the columns of B into slabs, and those of a slab into blocks that scratch memory is enough for.
 func (q *Problem) cutColumns(g *Plan) {
 	k, c, workers := q.Kernel, &g.Columns, g.Workers
 	panels, strip, size := CeilDiv(q.N, k.NR), q.BytesStrip(g), q.ElemB.Size()
