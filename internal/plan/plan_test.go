@@ -333,7 +333,11 @@ func checkColumns(q *Problem, g *Plan) error {
 		if c.Cols > most && c.Slabs < MaxSlabs/2 {
 			return fmt.Errorf("%d slabs of %d columns, the bound is %d", c.Slabs, c.Cols, most)
 		}
-		if got := c.AlongTiles * k.MR * k.KStep(q.ElemB) * 4; got > ScratchBytes-StreamB {
+		row := k.KStep(q.ElemB) * 4
+		if q.K > q.ChainK() { // sums of a block of which something is left are apart
+			row += k.NR * 4
+		}
+		if got := c.AlongTiles * k.MR * row; got > ScratchBytes-StreamB {
 			return fmt.Errorf("what is left of K takes %d bytes, there are %d", got, ScratchBytes-StreamB)
 		}
 		return nil
