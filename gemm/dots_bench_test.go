@@ -10,6 +10,8 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/x448/float16"
+
 	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/gemm"
 )
@@ -26,7 +28,8 @@ func BenchmarkDots(b *testing.B) {
 				s.value = func(r *rand.Rand) float32 { return float32(r.IntN(2)*2 - 1) }
 				name = fmt.Sprintf("/%dx%dx%d/%s", s.m, s.n, k, name)
 				b.Run("f32"+name, func(b *testing.B) { benchmarkDots(b, s, loopDot) })
-				b.Run("bf16"+name, func(b *testing.B) { benchmarkDots[bf16.BF16](b, s, nil) })
+				b.Run("bf16"+name, func(b *testing.B) { benchmarkDots(b, s, loopDotBF16) })
+				b.Run("f16"+name, func(b *testing.B) { benchmarkDots(b, s, loopDotF16) })
 			}
 		}
 	}
@@ -53,22 +56,20 @@ func benchmarkDots[I gemm.Element](b *testing.B, s spec, dot func(x []I, stepX i
 		}
 	}
 	ways := []func(){multiply(1), multiply(2), read(1), read(2)}
-	if dot != nil {
-		ways = append(ways, func() {
-			stepA, nextA, stepB, nextB := 1, s.k, s.n, 1
-			if s.ta {
-				stepA, nextA = s.m, 1
+	ways = append(ways, func() {
+		stepA, nextA, stepB, nextB := 1, s.k, s.n, 1
+		if s.ta {
+			stepA, nextA = s.m, 1
+		}
+		if s.tb {
+			stepB, nextB = 1, s.k
+		}
+		for i := range s.m {
+			for j := range s.n {
+				o.c.Set(i, j, dot(o.a.Data[i*nextA:], stepA, o.b.Data[j*nextB:], stepB, s.k))
 			}
-			if s.tb {
-				stepB, nextB = 1, s.k
-			}
-			for i := range s.m {
-				for j := range s.n {
-					o.c.Set(i, j, dot(o.a.Data[i*nextA:], stepA, o.b.Data[j*nextB:], stepB, s.k))
-				}
-			}
-		})
-	}
+		}
+	})
 	ratios := map[string][]float64{}
 	for turn := 0; b.Loop(); turn++ {
 		took := make([]float64, len(ways))
@@ -127,6 +128,50 @@ func loopDot(x []float32, stepX int, y []float32, stepY, n int) float32 {
 		s1 += x[(k+1)*stepX] * y[(k+1)*stepY]
 		s2 += x[(k+2)*stepX] * y[(k+2)*stepY]
 		s3 += x[(k+3)*stepX] * y[(k+3)*stepY]
+	}
+	return s0 + s1 + s2 + s3
+}
+
+// loopDotBF16 is the same of bfloat16, which it widens.
+func loopDotBF16(x []bf16.BF16, stepX int, y []bf16.BF16, stepY, n int) float32 {
+	var s0, s1, s2, s3 float32
+	if stepX == 1 && stepY == 1 {
+		x, y := x[:n], y[:n]
+		for ; len(x) >= 4 && len(y) >= 4; x, y = x[4:], y[4:] {
+			s0 += x[0].Float32() * y[0].Float32()
+			s1 += x[1].Float32() * y[1].Float32()
+			s2 += x[2].Float32() * y[2].Float32()
+			s3 += x[3].Float32() * y[3].Float32()
+		}
+		return s0 + s1 + s2 + s3
+	}
+	for k := 0; k+4 <= n; k += 4 {
+		s0 += x[k*stepX].Float32() * y[k*stepY].Float32()
+		s1 += x[(k+1)*stepX].Float32() * y[(k+1)*stepY].Float32()
+		s2 += x[(k+2)*stepX].Float32() * y[(k+2)*stepY].Float32()
+		s3 += x[(k+3)*stepX].Float32() * y[(k+3)*stepY].Float32()
+	}
+	return s0 + s1 + s2 + s3
+}
+
+// loopDotF16 is the same of half precision, which it widens.
+func loopDotF16(x []float16.Float16, stepX int, y []float16.Float16, stepY, n int) float32 {
+	var s0, s1, s2, s3 float32
+	if stepX == 1 && stepY == 1 {
+		x, y := x[:n], y[:n]
+		for ; len(x) >= 4 && len(y) >= 4; x, y = x[4:], y[4:] {
+			s0 += x[0].Float32() * y[0].Float32()
+			s1 += x[1].Float32() * y[1].Float32()
+			s2 += x[2].Float32() * y[2].Float32()
+			s3 += x[3].Float32() * y[3].Float32()
+		}
+		return s0 + s1 + s2 + s3
+	}
+	for k := 0; k+4 <= n; k += 4 {
+		s0 += x[k*stepX].Float32() * y[k*stepY].Float32()
+		s1 += x[(k+1)*stepX].Float32() * y[(k+1)*stepY].Float32()
+		s2 += x[(k+2)*stepX].Float32() * y[(k+2)*stepY].Float32()
+		s3 += x[(k+3)*stepX].Float32() * y[(k+3)*stepY].Float32()
 	}
 	return s0 + s1 + s2 + s3
 }

@@ -26,29 +26,23 @@ func (v *view) vectors(n int, kContiguous bool) asm.Vectors {
 }
 
 // alone copies n elements of every vector of v to mem, where they lie side by side and what comes after them may be
-// read, and returns what is left of mem.
+// read, and returns what is left of mem. It makes words of them, of halves that lie half bytes apart.
 func alone(v *asm.Vectors, n, size int, mem []byte) []byte {
-	pitch, at := plan.RoundUp(n*size, plan.LineBytes), unsafe.Pointer(unsafe.SliceData(mem))
+	pitch, at, word, half := plan.RoundUp(n*size, plan.LineBytes), unsafe.Pointer(unsafe.SliceData(mem)), v.Step, 2
+	if size == 2 {
+		word, half = 2*v.Step, v.Step
+	}
 	for i := range v.N {
-		to, from := mem[:pitch], unsafe.Add(v.At, i*v.Apart)
-		mem = mem[pitch:]
-		clear(to[n*size:])
-		if size == 2 {
-			gather[uint16](to[:n*size], from, v.Step)
-		} else {
-			gather[uint32](to[:n*size], from, v.Step)
+		to, from := unsafe.Slice((*uint32)(unsafe.Add(at, i*pitch)), pitch/4), unsafe.Add(v.At, i*v.Apart)
+		clear(to)
+		to[(n*size-1)/4] = uint32(*(*uint16)(unsafe.Add(from, (n-1)*v.Step))) // has a word alone if n is odd
+		for w := range to[:n*size/4] {
+			low := unsafe.Add(from, w*word)
+			to[w] = uint32(*(*uint16)(low)) | uint32(*(*uint16)(unsafe.Add(low, half)))<<16
 		}
 	}
 	*v = asm.Vectors{At: at, N: v.N, Apart: pitch, Step: size, Block: v.Block / v.Step * size}
-	return mem
-}
-
-// gather copies elements that lie step bytes apart.
-func gather[E uint16 | uint32](to []byte, from unsafe.Pointer, step int) {
-	of := unsafe.Slice((*E)(unsafe.Pointer(unsafe.SliceData(to))), len(to)/int(unsafe.Sizeof(E(0))))
-	for i := range of {
-		of[i] = *(*E)(unsafe.Add(from, i*step))
-	}
+	return mem[v.N*pitch:]
 }
 
 // dotSums writes the sums of n blocks of K from first on to sums, those of a block, m x n, after those of the one
@@ -71,7 +65,7 @@ func (in *slab) dotSums(first, n int, sums unsafe.Pointer) {
 		}
 		mem := s.mem[dotChains+dotAside:]
 		for _, v := range [...]*asm.Vectors{&a, &b} {
-			if first == whole || each == 2 && v.Step != each {
+			if first == whole || in.Words(2) == 1 && v.Step != each {
 				mem = alone(v, (blocks-1)*deep+depth, each, mem)
 			}
 		}
