@@ -88,8 +88,11 @@ func (g *Plan) String() string {
 		}
 	case ByColumns:
 		c := &g.Columns
-		s += fmt.Sprintf(" · %d workers, %d slabs of %d columns, %d at a time, %d parts of K in steps of %d",
-			g.Workers, c.Slabs, c.Cols, c.Block, c.Items, g.Depth)
+		s += fmt.Sprintf(" · %d workers, %d slabs of %d columns, %d at a time, K in steps of %d",
+			g.Workers, c.Slabs, c.Cols, min(c.Cols, c.Block), g.Depth)
+		if c.Items > 1 {
+			s += fmt.Sprintf(" and %d parts", c.Items)
+		}
 	case ByRing:
 		r := &g.Ring
 		s += fmt.Sprintf(" · %d workers, tiles of %dx%dx%dx%d, slabs of %dx%d, depth %d",
