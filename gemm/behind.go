@@ -11,7 +11,6 @@ import (
 // while the one before is multiplied: what waits for memory then waits behind products.
 type behind struct {
 	*product
-	g          *plan.Plan
 	from, to   int            // columns
 	step, last int            // of K: the first and the one after the last
 	memory     unsafe.Pointer // for two panels
@@ -33,7 +32,7 @@ func (w *behind) panel(i int) panelOfB {
 	if step >= w.last {
 		return panelOfB{}
 	}
-	k0, n := w.blockOf(w.g, step)
+	k0, n := w.blockOf(step)
 	col := w.from + i%panels*nr
 	return panelOfB{k0, n, col, min(nr, w.to-col), unsafe.Add(w.memory, i%2*w.BehindBytes(w.g)/2)}
 }

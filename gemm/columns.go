@@ -4,7 +4,6 @@ import (
 	"context"
 	"unsafe"
 
-	"example.com/leafhopper/asm"
 	"example.com/leafhopper/barrier"
 	"example.com/leafhopper/internal/plan"
 	"example.com/leafhopper/pipeline"
@@ -18,28 +17,18 @@ import (
 type columnGrid struct {
 	product
 	*plan.ColumnCut
-	g     *plan.Plan
-	bk    int // elements of K in a block
-	packs int // columns of a block that are packed at a time
-	room  int // bytes of a worker's panels of B
-	mapA  tile.PanelMap
-	slot  []byte         // A: [block of K][panel]
-	acc   unsafe.Pointer // sums, if they outlast an item: [panel of B][rows][NR], or [m][n]
+	mapA tile.PanelMap
+	slot []byte         // A: [block of K][panel]
+	acc  unsafe.Pointer // sums, if they outlast an item: [panel of B][rows][NR], or [m][n]
 }
 
-// init lays out p as g says.
-func (st *columnGrid) init(p *product, g *plan.Plan) (err error) {
+// init lays out p as its plan says.
+func (st *columnGrid) init(p *product) (err error) {
 	side := tile.SideA
-	if g.B == plan.AlongB {
+	if p.g.B == plan.AlongB {
 		side = tile.SideB
 	}
-	*st = columnGrid{product: *p, ColumnCut: &g.Columns, g: g, bk: g.Depth, packs: g.Columns.Block, room: plan.StreamB}
-	switch g.B {
-	case plan.BehindB:
-		st.room = p.BehindBytes(g)
-	case plan.SweptB:
-		st.room, st.packs = 2*asm.SweepRoom, asm.SweepN
-	}
+	*st = columnGrid{product: *p, ColumnCut: &p.g.Columns}
 	st.mapA, err = p.panelMap(side, &p.a, p.M, !p.a.trans)
 	return err
 }
@@ -68,7 +57,7 @@ func (st *columnGrid) describe(s Stats) Stats {
 }
 
 // bytesA returns the size of a whole block of A.
-func (st *columnGrid) bytesA() int { return st.mapA.BoxBytes(st.M, st.bk) }
+func (st *columnGrid) bytesA() int { return st.mapA.BoxBytes(st.M, st.g.Depth) }
 
 func (st *columnGrid) task(ctx context.Context, grid *pipeline.Grid, _ *pipeline.Slabs) (pipeline.Task, error) {
 	jobs := plan.CeilDiv(st.Span*st.PanelsA, st.JobPanels)
@@ -85,7 +74,7 @@ func (st *columnGrid) blocks(item int) (from, to int) {
 func (st *columnGrid) Expect(item, cta int) int {
 	n := 0
 	for step, to := st.blocks(item); step < to; step++ {
-		_, k := st.blockOf(st.g, step)
+		_, k := st.blockOf(step)
 		n += st.mapA.BoxBytes(st.M, k)
 	}
 	return n / tile.PanelTxUnit
@@ -98,7 +87,7 @@ func (st *columnGrid) Load(stage, item, cta, job int, bars []barrier.Barrier) {
 	for panel := job * st.JobPanels; panel < end; panel++ {
 		high := st.mapA.Width()
 		step, row := from+panel/st.PanelsA, panel%st.PanelsA*high
-		k0, k := st.blockOf(st.g, step)
+		k0, k := st.blockOf(step)
 		load(&st.mapA, st.slot[step*st.bytesA():], 0, st.M, row, high, k0, k, bars)
 	}
 }

@@ -33,8 +33,8 @@ func (st *columnGrid) multiplyAlong(acc, tail unsafe.Pointer, t *spin.Turn, item
 	chain := unsafe.Add(tail, high*lineTail)
 	first, last := st.blocks(item)
 	for step := first; step < last; step++ {
-		k0 := step * st.bk
-		n := min(st.K-k0, st.bk)
+		k0 := step * st.g.Depth
+		n := min(st.K-k0, st.g.Depth)
 		if rest := n % unit; rest > 0 {
 			clear(unsafe.Slice((*byte)(tail), high*lineTail))
 			asm.CopyRows(tail, lineTail, st.b.at(k0+n-rest, at), pitchB, high, rest*st.b.elem.Size())
@@ -53,7 +53,7 @@ func (st *columnGrid) multiplyAlong(acc, tail unsafe.Pointer, t *spin.Turn, item
 				ph.last = false // the sums are those of the transpose of C
 				st.multiply(&strip{
 					rows: high, cols: min(k.NR, plan.RoundUp(st.M-i*k.NR, edgeCols)), words: st.Words(deep),
-					a: tilesOfA{from, lda}, b: unsafe.Add(a, k.PanelB(st.Words(o))), sums: sums, chain: chain,
+					a: lines{from, lda}, b: unsafe.Add(a, k.PanelB(st.Words(o))), sums: sums, chain: chain,
 				}, ph, t)
 			}
 			a = unsafe.Add(a, k.PanelB(st.Words(n)))

@@ -8,8 +8,7 @@ import (
 	"example.com/leafhopper/internal/spin"
 )
 
-// Compute implements [pipeline.Program]: it multiplies the item's part of A by one
-// slab's columns.
+// Compute implements [pipeline.Program]: it multiplies the item's part of A by one slab's columns.
 func (st *columnGrid) Compute(stage, item, cta, slab int) {
 	from, end := slab*st.Cols, min(slab*st.Cols+st.Cols, st.N)
 	var t spin.Turn
@@ -37,23 +36,26 @@ func (st *columnGrid) Compute(stage, item, cta, slab int) {
 func (st *columnGrid) computePanels(s *scratch, t *spin.Turn, item, from, to int) {
 	g := group{strip: strip{rows: st.M}, to: to, stripBytes: st.BytesStrip(st.g)}
 	step, last := st.blocks(item)
+	room, packs := plan.StreamB, st.Block // bytes of panels of B, and columns that are packed at a time
 	switch st.g.B {
 	case plan.BehindB:
-		s.behind = behind{product: &st.product, g: st.g, from: from, to: to, step: step, last: last, memory: s.at()}
+		room = st.BehindBytes(st.g)
+		s.behind = behind{product: &st.product, from: from, to: to, step: step, last: last, memory: s.at()}
 		g.behind = &s.behind
 	case plan.SweptB:
+		room, packs = 2*asm.SweepRoom, asm.SweepN
 		s.sweep = asm.Sweep{M: st.M, Stride: st.b.pitch(), Strip: g.stripBytes, Room: unsafe.Add(s.at(), asm.SweepRoom)}
 	}
-	chain := unsafe.Add(s.at(), st.room)
+	chain := unsafe.Add(s.at(), room)
 	apart := (st.SumsEach(st.g) - 1) * plan.CeilDiv(to-from, st.Kernel.NR) * g.stripBytes
 	acc := st.accumulators(unsafe.Add(chain, apart), from)
 	for ; step < last; step++ {
 		g.from, g.sums, g.chain, g.a.at = from, lines{acc, st.Kernel.NR * 4}, chain, st.blockA(step)
-		g.k0, g.n = st.blockOf(st.g, step)
+		g.k0, g.n = st.blockOf(step)
 		if st.g.B == plan.SweptB {
 			st.sweep(&s.sweep, &g, t, step+1 < last)
 		}
-		st.fetch(&g, s.at(), st.packs)
+		st.fetch(&g, s.at(), packs)
 		st.multiplyGroup(&g, t)
 	}
 	s.sweep, s.behind = asm.Sweep{}, behind{}
@@ -64,14 +66,14 @@ func (st *columnGrid) computePanels(s *scratch, t *spin.Turn, item, from, to int
 // lines from each other, though each has columns of its own, for a processor fetches the lines after them, too.
 func (st *columnGrid) computeStreamed(mem unsafe.Pointer, t *spin.Turn, item, col, n int) {
 	from, to := st.blocks(item)
-	a := blocksOfA{st.blockA(0), st.bytesA(), st.bk}
+	a := blocksOfA{st.blockA(0), st.bytesA(), st.g.Depth}
 	sums, wait := lines{mem, n * 4}, lines{forward(st.acc, col*4), st.N * 4}
 	if item > 0 {
 		asm.CopyRows(sums.at, sums.pitch, wait.at, wait.pitch, st.M, n*4)
 	}
 	st.streamBlocks(a, from, to, col, n, sums, item > 0, t)
 	if item == st.Items-1 {
-		st.storeWide(col, sums, st.M, n)
+		st.epilogue(sums, 0, col, st.M, n)
 	} else {
 		asm.CopyRows(wait.at, wait.pitch, sums.at, sums.pitch, st.M, n*4)
 	}

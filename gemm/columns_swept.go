@@ -1,23 +1,15 @@
 package gemm
 
 import (
-	"sync"
 	"unsafe"
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/internal/plan"
 	"example.com/leafhopper/internal/spin"
-	"example.com/leafhopper/tile"
 )
 
-// A kernel that sweeps packs a piece of B and multiplies it before the next, so few
-// elements of K deep that all columns go by before the next of K. What they have as
-// accumulators is to stay in a second-level cache.
-// brooms have what a worker sweeps with: memory for panels of columns that are no piece, for pieces, and for
-// accumulators.
-var brooms = sync.Pool{New: func() any {
-	return &scratch{mem: tile.HeapSlots(2*asm.SweepRoom + plan.BroomAcc)}
-}}
+// A kernel that sweeps packs a piece of B and multiplies it before the next, so few elements of K deep that all columns
+// go by before the next of K. What they have as accumulators is to stay in a second-level cache.
 
 // sweep multiplies those columns of a step that are in whole pieces, and leaves the others in g. K goes on if there are
 // steps after it.

@@ -176,5 +176,5 @@
 package gemm
 
 // The files, each before those that it uses: multiply, explain, a call; packed_binary, packed; engine; prepare; run,
-// what workers share, and ring, columns, slabs, how; caller, what one goroutine computes, and slab_dots, slab_unpacked,
-// stream, slab, how; strip, scratch, behind; option, stats, matrix; epilogue, sums; product, finish, packing, view.
+// what workers share, and ring, columns, slabs, how; slab, what one goroutine computes, and slab_dots, slab_unpacked,
+// stream, how; strip, scratch, behind; option, stats, matrix; epilogue, sums; product, finish, view.

@@ -130,8 +130,8 @@ func (e *Engine) end(r *run) {
 	e.calls.Done()
 }
 
-// grid computes the product on a grid, as g says.
-func (e *Engine) grid(in *slab, s *settings, g *plan.Plan, start time.Time) error {
+// grid computes the product on a grid, as its plan says.
+func (e *Engine) grid(in *slab, s *settings, start time.Time) error {
 	defer s.leave()
 	r, err := e.begin(s)
 	if err != nil {
@@ -139,8 +139,9 @@ func (e *Engine) grid(in *slab, s *settings, g *plan.Plan, start time.Time) erro
 	}
 	defer e.end(r)
 	defer r.release(&e.slots)
+	g := in.g
 	st := Stats{Kernel: in.Kernel.Name, Route: g.Share.String(), Plan: g, Workers: g.Workers}
-	task, err := r.start(s.ctx, &e.slots, in, g, &st)
+	task, err := r.start(s.ctx, &e.slots, in, &st)
 	if err != nil {
 		return err
 	}

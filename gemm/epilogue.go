@@ -15,14 +15,17 @@ import (
 // maxNR bounds the width of a panel of B in every kernel.
 const maxNR = 64
 
-// epilogue writes rows x cols accumulators, at most maxNR to a row, which are overwritten, to C at (row, col):
-// alpha·acc + beta·C, rounded once more if C has 16 bits.
+// epilogue writes rows x cols accumulators, which are overwritten, to C at (row, col): alpha·acc + beta·C, rounded once
+// more if C has 16 bits.
 func (p *product) epilogue(acc lines, row, col, rows, cols int) {
-	if p.c.trans { // as only a packed B leaves it: the operands could not change places
-		p.storeTransposed(p.c.at(row, col), acc, rows, cols)
-		return
+	for j := 0; j < cols; j += maxNR {
+		to, from, n := p.c.at(row, col+j), lines{unsafe.Add(acc.at, j*4), acc.pitch}, min(cols-j, maxNR)
+		if p.c.trans { // as only a packed B leaves it: the operands could not change places
+			p.storeTransposed(to, from, rows, n)
+		} else {
+			p.store(to, from, rows, n)
+		}
 	}
-	p.store(p.c.at(row, col), acc.at, acc.pitch, rows, cols)
 }
 
 // storeTransposed is store for the transpose of rows x cols accumulators.
@@ -32,65 +35,50 @@ func (p *product) storeTransposed(to unsafe.Pointer, acc lines, rows, cols int) 
 	for i := 0; i < rows; i += width {
 		n := min(width, rows-i)
 		asm.Transpose(unsafe.Pointer(&turned), acc.row(i), acc.pitch, n, cols)
-		p.store(unsafe.Add(to, i*p.c.elem.Size()), unsafe.Pointer(&turned), width*4, cols, n)
+		p.store(unsafe.Add(to, i*p.c.elem.Size()), lines{unsafe.Pointer(&turned), width * 4}, cols, n)
 	}
 }
 
 // oldRows is how many rows of an old C of 16 bits are widened at once.
 const oldRows = 16
 
-// store writes rows x cols accumulators, at most maxNR to a row and pitch bytes from
-// one row to the next, to rows of C's memory at to. They are overwritten.
-func (p *product) store(to, acc unsafe.Pointer, pitch, rows, cols int) {
+// store writes rows x cols accumulators, at most maxNR to a row, to rows of C's memory at to. They are overwritten.
+func (p *product) store(to unsafe.Pointer, acc lines, rows, cols int) {
 	ldc := p.c.pitch()
-	if p.c.elem == asm.F32 {
-		p.complete(to, to, ldc, acc, pitch, rows, cols)
-		return
-	}
-	if p.beta == 0 {
+	switch {
+	case p.c.elem == asm.F32:
+		p.complete(to, lines{to, ldc}, acc, rows, cols)
+	case p.beta != 0:
+		p.storeOnOld(to, acc, rows, cols)
+	default:
 		if !p.Plain {
-			p.complete(to, acc, pitch, acc, pitch, rows, cols)
+			p.complete(to, acc, acc, rows, cols)
 		}
-		asm.RoundRows(p.c.elem, to, ldc, acc, pitch, rows, cols, p.past)
-		return
-	}
-	p.storeOnOld(to, acc, pitch, rows, cols)
-}
-
-// storeWide is store for any number n of columns, to C at row 0 and column col.
-func (p *product) storeWide(col int, sums lines, rows, n int) {
-	for j := 0; j < n; j += maxNR {
-		p.store(p.c.at(0, col+j), unsafe.Add(sums.at, j*4), sums.pitch, rows, min(maxNR, n-j))
+		asm.RoundRows(p.c.elem, to, ldc, acc.at, acc.pitch, rows, cols, p.past)
 	}
 }
 
 // storeOnOld is store to a C of 16 bits if beta is not 0.
-func (p *product) storeOnOld(to, acc unsafe.Pointer, pitch, rows, cols int) {
+func (p *product) storeOnOld(to unsafe.Pointer, acc lines, rows, cols int) {
 	// Outside the loop, because they are cleared where they are declared.
 	var short [oldRows * maxNR]uint16
 	var wide [oldRows * maxNR]float32
-	stored, sums := unsafe.Pointer(&short), unsafe.Pointer(&wide)
 	ldc, width := p.c.pitch(), plan.RoundUp(cols, 16)
+	stored, sums := unsafe.Pointer(&short), lines{unsafe.Pointer(&wide), width * 4}
 	for i := 0; i < rows; i += oldRows {
-		to, acc, some := unsafe.Add(to, i*ldc), unsafe.Add(acc, i*pitch), min(rows-i, oldRows)
-		asm.CopyRows(stored, width*2, to, ldc, some, 2*cols)
-		p.decode(wide[:some*width], stored)
-		p.complete(to, sums, width*4, acc, pitch, some, cols)
-		asm.RoundRows(p.c.elem, to, ldc, sums, width*4, some, cols, false)
+		to, n := unsafe.Add(to, i*ldc), min(rows-i, oldRows)
+		asm.CopyRows(stored, width*2, to, ldc, n, 2*cols)
+		if old := wide[:n*width]; p.c.elem == asm.BF16 {
+			bf16.Decode(old, unsafe.Slice((*bf16.BF16)(stored), len(old)))
+		} else {
+			bf16.DecodeFloat16(old, unsafe.Slice((*float16.Float16)(stored), len(old)))
+		}
+		p.complete(to, sums, lines{acc.row(i), acc.pitch}, n, cols)
+		asm.RoundRows(p.c.elem, to, ldc, sums.at, sums.pitch, n, cols, false)
 	}
 }
 
-// decode widens 16-bit elements of C's type.
-func (p *product) decode(to []float32, from unsafe.Pointer) {
-	if p.c.elem == asm.BF16 {
-		bf16.Decode(to, unsafe.Slice((*bf16.BF16)(from), len(to)))
-	} else {
-		bf16.DecodeFloat16(to, unsafe.Slice((*float16.Float16)(from), len(to)))
-	}
-}
-
-// withoutK computes the product of matrices with K = 0, alpha·0 + beta·C, unless ctx,
-// which may be nil, ends.
+// withoutK computes the product of matrices with K = 0, alpha·0 + beta·C, unless ctx, which may be nil, ends.
 func (p *product) withoutK(ctx context.Context) error {
 	for i := 0; i < p.M; i += oldRows {
 		if err := ended.Err(ctx); err != nil {
@@ -107,7 +95,7 @@ func (p *product) withoutK(ctx context.Context) error {
 // setFinish makes the finish of a product whose operands have taken their places, if it has as many rows and columns
 // as there are values.
 func (p *product) setFinish(asked *finishing) error {
-	if asked.activation == asm.Identity && asked.vectors == [numVectors]vector{} {
+	if *asked == (finishing{any: true}) { // nothing, after all
 		return nil
 	}
 	f := finishes.Get().(*finish)
@@ -143,10 +131,10 @@ func (p *product) setFinish(asked *finishing) error {
 // complete sets dst to all that becomes of rows x cols sums before they are rounded to the elements of C from to on,
 // where dst is what they were, if beta asks for that: scales, alpha, beta, biases and activation, of which each step
 // is rounded to float32. dst may be acc, which is overwritten.
-func (p *product) complete(to, dst unsafe.Pointer, ldd int, acc unsafe.Pointer, pitch, rows, cols int) {
+func (p *product) complete(to unsafe.Pointer, dst, acc lines, rows, cols int) {
 	f := p.finish
 	if f == nil {
-		p.combine(dst, ldd, acc, pitch, rows, cols)
+		p.combine(dst, acc, rows, cols)
 		return
 	}
 	// Whatever way the sums took, where they go says which they are.
@@ -154,33 +142,33 @@ func (p *product) complete(to, dst unsafe.Pointer, ldd int, acc unsafe.Pointer, 
 	row, col := at/f.pitch, at%f.pitch/p.c.elem.Size()
 	for i := scalesB; i <= scalesA; i++ {
 		if v := f.vector(i, row, col); v.At != nil {
-			asm.Scale(acc, pitch, acc, pitch, rows, cols, v)
+			asm.Scale(acc.at, acc.pitch, acc.at, acc.pitch, rows, cols, v)
 		}
 	}
 	if p.alpha != 1 || p.beta != 0 {
-		p.combine(dst, ldd, acc, pitch, rows, cols)
-		acc, pitch = dst, ldd
+		p.combine(dst, acc, rows, cols)
+		acc = dst
 	}
 	bias := f.vector(biasCols, row, col)
 	if f.vectors[biasRows].At != nil {
 		if bias.At != nil {
-			asm.Activate(dst, ldd, acc, pitch, rows, cols, bias, asm.Identity)
-			acc, pitch = dst, ldd
+			asm.Activate(dst.at, dst.pitch, acc.at, acc.pitch, rows, cols, bias, asm.Identity)
+			acc = dst
 		}
 		bias = f.vector(biasRows, row, col)
 	}
 	if p.Kernel.Arithmetic == asm.Hopper {
-		asm.ActivateHopper(dst, ldd, acc, pitch, rows, cols, bias, f.f)
+		asm.ActivateHopper(dst.at, dst.pitch, acc.at, acc.pitch, rows, cols, bias, f.f)
 		return
 	}
-	asm.Activate(dst, ldd, acc, pitch, rows, cols, bias, f.f)
+	asm.Activate(dst.at, dst.pitch, acc.at, acc.pitch, rows, cols, bias, f.f)
 }
 
 // combine applies alpha and beta, in the product's arithmetic.
-func (p *product) combine(dst unsafe.Pointer, ldd int, acc unsafe.Pointer, pitch, rows, cols int) {
+func (p *product) combine(dst, acc lines, rows, cols int) {
 	if p.Kernel.Arithmetic == asm.Hopper {
-		asm.CombineHopper(p.c.elem, dst, ldd, acc, pitch, rows, cols, p.alpha, p.beta)
+		asm.CombineHopper(p.c.elem, dst.at, dst.pitch, acc.at, acc.pitch, rows, cols, p.alpha, p.beta)
 		return
 	}
-	asm.Combine(dst, ldd, acc, pitch, rows, cols, p.alpha, p.beta)
+	asm.Combine(dst.at, dst.pitch, acc.at, acc.pitch, rows, cols, p.alpha, p.beta)
 }

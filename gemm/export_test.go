@@ -25,7 +25,7 @@ func OnRing(e *Engine, c, a, b AnyMatrix, opts ...Option) (Stats, error) {
 	if !q.Asked.Any && q.SharesColumns() {
 		g = q.PlanColumns()
 	}
-	return e.follow(in, s, g)
+	return e.byPlan(in, s, g)
 }
 
 // OnGrid multiplies as e.Multiply does, but never inline.
@@ -40,13 +40,14 @@ func OnGrid(e *Engine, c, a, b AnyMatrix, opts ...Option) (Stats, error) {
 	if g.Share == plan.ByCaller {
 		g = q.PlanRing()
 	}
-	return e.follow(in, s, g)
+	return e.byPlan(in, s, g)
 }
 
-// follow computes the product by a plan for a grid.
-func (e *Engine) follow(in *slab, s *settings, g plan.Plan) (st Stats, err error) {
+// byPlan computes the product by a plan for a grid.
+func (e *Engine) byPlan(in *slab, s *settings, g plan.Plan) (st Stats, err error) {
 	s.stats = &st
-	err = e.grid(in, s, &g, time.Now())
+	in.follow(&g)
+	err = e.grid(in, s, time.Now())
 	return st, err
 }
 
@@ -54,7 +55,6 @@ func (e *Engine) follow(in *slab, s *settings, g plan.Plan) (st Stats, err error
 func (e *Engine) prepared(c, a, b AnyMatrix, opts []Option) (*slab, *settings, error) {
 	s := e.defaults
 	in := slab{product: product{c: c.view(), a: a.view(), b: b.view()}}
-	in.Kernel = b.packedFor()
 	err := s.prepare(&in.product, opts)
 	if err == nil {
 		in.survey(plan.Here)
@@ -105,29 +105,29 @@ func RingBytes(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
 
 // MovePacked moves the panels of p to memory of their size.
 func MovePacked[T Element](p *Packed[T], memory []byte) {
-	copy(memory[:p.p.size], p.p.data())
-	p.p.b.ptr = unsafe.Pointer(unsafe.SliceData(memory))
+	copy(memory[:p.Size()], p.b.memory())
+	p.b.ptr = unsafe.Pointer(unsafe.SliceData(memory))
 }
 
 // RestorePacked makes anew what the panels in the binary form of a Packed say of their elements, if
 // everything before them is right.
 func RestorePacked[T Element](data []byte) {
-	p, panels, err := parsePacking(data, elementType[T]())
+	b, panels, err := parsePacked(data, elementType[T]())
 	if err != nil {
 		return
 	}
-	data, b := p.hold(len(panels)), &p.b
+	data = b.hold(len(panels))
 	copy(data, panels)
 	for k0 := 0; k0 < b.rows && b.cols > 1; k0 += b.stride { // a single column says nothing else
-		for col := 0; col < b.cols; col += p.kernel.NR {
-			p.kernel.RestoreB(b.elem, b.panel(p.kernel, k0, col), min(b.stride, b.rows-k0))
+		for col := 0; col < b.cols; col += b.kernel.NR {
+			b.kernel.RestoreB(b.elem, b.panel(k0, col), min(b.stride, b.rows-k0))
 		}
 	}
 	copy(panels, data)
 }
 
 // PackedStage returns the elements of K in a stage of p.
-func PackedStage[T Element](p *Packed[T]) int { return p.p.b.stride }
+func PackedStage[T Element](p *Packed[T]) int { return p.b.stride }
 
 // PretendL3 makes the engine plan for a last-level cache of n bytes until the
 // function it returns is called.

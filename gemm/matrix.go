@@ -88,12 +88,7 @@ func (m Matrix[T]) index(i, j int) int {
 }
 
 // AnyMatrix is a [Matrix], or as B a [*Packed], of any element type.
-type AnyMatrix interface {
-	view() view
-	packedFor() *asm.Kernel
-}
-
-func (m Matrix[T]) packedFor() *asm.Kernel { return nil }
+type AnyMatrix interface{ view() view }
 
 func (m Matrix[T]) view() (v view) {
 	m.viewTo(&v)

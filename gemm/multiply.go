@@ -54,7 +54,6 @@ func Multiply[O Output, I Element](c Matrix[O], a Matrix[I], b Operand[I], opts 
 		b.viewTo(&in.b)
 	case *Packed[I]:
 		b.viewTo(&in.b)
-		in.Kernel = b.packedFor()
 	case nil:
 		return errNilB
 	default:
@@ -78,7 +77,6 @@ func (e *Engine) Multiply(c, a, b AnyMatrix, opts ...Option) error {
 	case !in.b.set(b):
 		return errNilB
 	}
-	in.Kernel = unseen(b).packedFor()
 	return e.multiply(&in, opts)
 }
 
@@ -160,39 +158,36 @@ func (e *Engine) compute(in *slab, s *settings) error {
 		start = time.Now()
 	}
 	s.trace.Begin(s.ctx, 1)
-	workers, g := 1, &plan.TinyPlan
+	workers := 1
+	in.g = &plan.TinyPlan
 	switch {
-	case in.M == 0 || in.N == 0:
+	case min(in.M, in.N) == 0:
 		workers = 0
 	case in.K == 0:
 		if err := in.withoutK(s.ctx); err != nil {
 			return err
 		}
 	default:
-		if !in.Asked.Any {
-			in.unpacked = in.Tiny()
-		}
-		if in.unpacked == nil {
-			if g = e.plan(&in.product, s); g.Share != plan.ByCaller {
-				return e.grid(in, s, g, start)
+		if in.Asked.Any || in.Tiny() == nil {
+			if in.follow(e.plan(&in.product, s)); in.g.Share != plan.ByCaller {
+				return e.grid(in, s, start)
 			}
-			in.layout(g)
 		}
 		span := s.trace.Start(0, pipeline.TraceCompute)
 		// It may be one of many that follow each other, and give way together.
 		switch work := in.M * in.N * in.K; {
 		case work > glanced, s.share > 0:
 			in.runAlone(s)
-		case work > blind:
-			in.run(0, in.N)
-			spin.Glance(uint64(glanceCall + work/glanceEach))
 		default:
 			in.run(0, in.N)
+			if work > blind {
+				spin.Glance(uint64(glanceCall + work/glanceEach))
+			}
 		}
 		span.End()
 	}
 	if s.stats != nil {
-		st := Stats{Kernel: in.Kernel.Name, Inline: true, Route: plan.ByCaller.String(), Plan: g, Workers: workers}
+		st := Stats{Kernel: in.Kernel.Name, Inline: true, Route: plan.ByCaller.String(), Plan: in.g, Workers: workers}
 		st.Elapsed = time.Since(start)
 		*s.stats = st
 	}

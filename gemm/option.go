@@ -136,20 +136,14 @@ const (
 // rows, b one for all of B or one for each of its columns. If both have one, sums are multiplied by the product of
 // the two, rounded; else by B's and then by A's. nil, the default, is no scales. That is how operands of 8 bits are
 // used, but any may be scaled.
-func WithScales(a, b []float32) Option {
-	return Option{kind: optScales, n: [3]int{len(a), len(b)}, at: [2]unsafe.Pointer{floats(a), floats(b)}}
-}
+func WithScales(a, b []float32) Option { return withFloats(optScales, a, b) }
 
 // WithBias adds to each column of C a value of its own, in float32 whatever C holds. nil, the default, is no bias.
-func WithBias(bias []float32) Option {
-	return Option{kind: optBias, n: [3]int{len(bias)}, at: [2]unsafe.Pointer{floats(bias)}}
-}
+func WithBias(bias []float32) Option { return withFloats(optBias, bias, nil) }
 
 // WithRowBias adds to each row of C a value of its own, in float32, after that of [WithBias]. nil, the default, is no
 // bias.
-func WithRowBias(bias []float32) Option {
-	return Option{kind: optRowBias, n: [3]int{len(bias)}, at: [2]unsafe.Pointer{floats(bias)}}
-}
+func WithRowBias(bias []float32) Option { return withFloats(optRowBias, bias, nil) }
 
 // WithActivation applies f to each element of C, last of all but the rounding to C's type. The default is [Identity].
 func WithActivation(f Activation) Option { return Option{kind: optActivation, n: [3]int{int(f)}} }
@@ -181,7 +175,10 @@ const (
 	MaxTile = 1 << 14
 )
 
-func floats(v []float32) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(v)) }
+func withFloats(kind optionKind, v, w []float32) Option {
+	at := [2]unsafe.Pointer{unsafe.Pointer(unsafe.SliceData(v)), unsafe.Pointer(unsafe.SliceData(w))}
+	return Option{kind: kind, n: [3]int{len(v), len(w)}, at: at}
+}
 
 func (o *Option) vector(i int) vector { return vector{(*float32)(o.at[i]), o.n[i]} }
 

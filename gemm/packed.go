@@ -3,8 +3,10 @@ package gemm
 import (
 	"fmt"
 	"math"
+	"unsafe"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/internal/plan"
 	"example.com/leafhopper/tile"
 )
 
@@ -24,7 +26,7 @@ func (p *Packed[T]) operand(T) {}
 // is Size bytes. With the rows of B rounded up to the step of the kernel and the columns to its NR, an element takes
 // as much as in B, and in Hopper's arithmetic 5 or 6 bytes. A single column is kept as it is.
 type Packed[T Element] struct {
-	p packing
+	b view // whose kernel is nil in a zero Packed
 }
 
 // Pack copies b into the layout of the kernel that Multiply would choose, or that [WithKernel] and [WithArithmetic]
@@ -44,32 +46,32 @@ func Pack[T Element](b Matrix[T], opts ...Option) (*Packed[T], error) {
 	if err != nil {
 		return nil, fmt.Errorf("gemm: %w", err)
 	}
-	p := &Packed[T]{newPacking(k, v.elem, v.rows, v.cols)}
-	if most := int64(math.MaxInt - tile.SlotAlign); p.p.wants() > most {
+	p := &Packed[T]{panelsFor(k, v.elem, v.rows, v.cols)}
+	if most := int64(math.MaxInt - tile.SlotAlign); p.b.wants() > most {
 		return nil, fmt.Errorf("gemm: Pack: B of %dx%d takes %d bytes for kernel %q, more than %d",
-			v.rows, v.cols, p.p.wants(), k.Name, most)
+			v.rows, v.cols, p.b.wants(), k.Name, most)
 	}
-	p.p.fill(&v)
+	p.b.fill(&v)
 	return p, nil
 }
 
 // Rows returns the rows of B: K of the product.
-func (p *Packed[T]) Rows() int { return p.p.b.rows }
+func (p *Packed[T]) Rows() int { return p.b.rows }
 
 // Cols returns the columns of B: N of the product.
-func (p *Packed[T]) Cols() int { return p.p.b.cols }
+func (p *Packed[T]) Cols() int { return p.b.cols }
 
 // Kernel returns the name of the kernel that can read p, and so multiplies it, also
 // where LEAFHOPPER_KERNEL pins another.
 func (p *Packed[T]) Kernel() string {
-	if p.p.kernel == nil {
+	if p.b.kernel == nil {
 		return ""
 	}
-	return p.p.kernel.Name
+	return p.b.kernel.Name
 }
 
 // Size returns the bytes of memory that the packed elements take.
-func (p *Packed[T]) Size() int { return p.p.size }
+func (p *Packed[T]) Size() int { return p.b.len * p.b.elem.Size() }
 
 func (p *Packed[T]) view() (v view) {
 	p.viewTo(&v)
@@ -78,17 +80,70 @@ func (p *Packed[T]) view() (v view) {
 
 // viewTo is view for a v that is zero, as that of a [Matrix] is.
 func (p *Packed[T]) viewTo(v *view) {
-	if p.packedFor() == nil {
+	if p == nil || p.b.kernel == nil {
 		v.elem, v.packed = elementType[T](), true
 	} else {
-		*v = p.p.b
+		*v = p.b
 	}
 }
 
-// packedFor returns the kernel, or nil if there are no panels.
-func (p *Packed[T]) packedFor() *asm.Kernel {
-	if p == nil {
-		return nil
+// panelsFor returns the view of rows x cols elements of type t in panels of k, without memory.
+func panelsFor(k *asm.Kernel, t asm.Type, rows, cols int) view {
+	return view{rows: rows, cols: cols, stride: plan.StageElements(k, t), elem: t, packed: true, kernel: k}
+}
+
+// hold gives v memory of n bytes for [stage of K][stored panel], or for a single column, and returns it.
+func (v *view) hold(n int) []byte {
+	v.ptr, v.len = unsafe.Pointer(unsafe.SliceData(tile.HeapSlots(n))), n/v.elem.Size()
+	return v.memory()
+}
+
+// fill packs b to v.
+func (v *view) fill(b *view) {
+	data := v.hold(int(v.wants()))
+	switch {
+	case len(data) == 0:
+		return // no elements, however many rows or columns
+	case b.cols == 1 && !b.trans:
+		asm.CopyRows(v.ptr, b.elem.Size(), b.ptr, b.pitch(), b.rows, b.elem.Size())
+		return
+	case b.cols == 1:
+		copy(data, unsafe.Slice((*byte)(b.ptr), len(data)))
+		return
 	}
-	return p.p.kernel
+	for k0 := 0; k0 < b.rows; k0 += v.stride {
+		store, n := v.kernel.StoreB(b.elem, b.trans), min(v.stride, b.rows-k0)
+		store(v.panel(k0, 0), b.at(k0, 0), b.pitch(), b.cols, n)
+	}
+}
+
+// wants returns the bytes of all panels. It cannot overflow: an element, of which B has them all, takes 16 KB at most.
+func (v *view) wants() int64 {
+	if v.cols == 1 {
+		return int64(v.rows) * int64(v.elem.Size())
+	}
+	strip := int64(v.rows/v.stride) * int64(v.kernel.StoredB(v.elem, v.stride))
+	if rest := v.rows % v.stride; rest > 0 {
+		strip += int64(v.kernel.StoredB(v.elem, rest))
+	}
+	return int64(plan.CeilDiv(v.cols, v.kernel.NR)) * strip
+}
+
+// panel returns the panel of column col in the stage of element k0 of K. If the panel is narrow, k0 may begin a block
+// in it. A small product notices every division.
+func (v *view) panel(k0, col int) unsafe.Pointer {
+	k, n := v.kernel, 0
+	if k0 > 0 {
+		whole := k0 / v.stride
+		n = whole*plan.CeilDiv(v.cols, k.NR)*k.StoredB(v.elem, v.stride) + (k0-whole*v.stride)*k.NR*v.elem.Size()
+	}
+	if col > 0 {
+		n += col / k.NR * v.panelPitch(k0)
+	}
+	return unsafe.Add(v.ptr, n)
+}
+
+// panelPitch returns the bytes from a panel of the stage of element k0 of K to the next.
+func (v *view) panelPitch(k0 int) int {
+	return v.kernel.StoredB(v.elem, min(v.stride, v.rows-k0&^(v.stride-1)))
 }

@@ -60,25 +60,25 @@ func (p *Packed[T]) MarshalBinary() ([]byte, error) {
 // AppendBinary appends what [Packed.MarshalBinary] returns to b.
 func (p *Packed[T]) AppendBinary(b []byte) ([]byte, error) {
 	switch {
-	case p == nil || p.p.kernel == nil:
+	case p == nil || p.b.kernel == nil:
 		return b, errMarshalZero
 	case !littleEndian():
 		return b, fmt.Errorf("gemm: MarshalBinary: %w", errBigEndian)
 	}
 	start := len(b)
-	b = slices.Grow(b, packedHeader+p.p.size+packedTrailer)
+	b = slices.Grow(b, packedHeader+p.Size()+packedTrailer)
 	b = append(b, packedMagic...)
 	b = binary.LittleEndian.AppendUint32(b, packedVersion)
-	b = binary.LittleEndian.AppendUint32(b, codeOf(p.p.b.elem))
+	b = binary.LittleEndian.AppendUint32(b, codeOf(p.b.elem))
 	var name [packedNameSize]byte
-	copy(name[:], p.p.kernel.Name)
+	copy(name[:], p.b.kernel.Name)
 	b = append(b, name[:]...)
-	for _, f := range p.p.fields() {
+	for _, f := range p.b.fields() {
 		b = binary.LittleEndian.AppendUint32(b, uint32(f.value))
 	}
-	b = binary.LittleEndian.AppendUint64(b, uint64(p.p.b.rows))
-	b = binary.LittleEndian.AppendUint64(b, uint64(p.p.b.cols))
-	b = append(b, p.p.data()...)
+	b = binary.LittleEndian.AppendUint64(b, uint64(p.b.rows))
+	b = binary.LittleEndian.AppendUint64(b, uint64(p.b.cols))
+	b = append(b, p.b.memory()...)
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[start:], castagnoli)), nil
 }
 
@@ -95,9 +95,9 @@ type layoutField struct {
 	value int
 }
 
-// fields returns the layout of p's kernel as this build has it.
-func (p *packing) fields() [6]layoutField {
-	k, t, bk := p.kernel, p.b.elem, p.b.stride
+// fields returns the layout of v's kernel as this build has it.
+func (v *view) fields() [6]layoutField {
+	k, t, bk := v.kernel, v.elem, v.stride
 	return [...]layoutField{
 		{"MR", k.MR}, {"NR", k.NR}, {"KPack", k.KPack}, {"KStep", k.KStep(t)},
 		{"bytes of a panel", k.StoredB(t, bk)}, {"elements of K in a stage", bk},
@@ -115,22 +115,22 @@ func (p *Packed[T]) UnmarshalBinary(data []byte) error {
 	if p == nil {
 		return errors.New("gemm: UnmarshalBinary: nil Packed")
 	}
-	q, panels, err := parsePacking(data, elementType[T]())
+	q, panels, err := parsePacked(data, elementType[T]())
 	if err == nil {
 		err = q.load(panels)
 	}
 	if err != nil {
 		return fmt.Errorf("gemm: UnmarshalBinary: %w", err)
 	}
-	p.p = q
+	p.b = q
 	return nil
 }
 
-// parsePacking reads the binary form of a packing of elements of type t, and returns the
+// parsePacked reads the binary form of a Packed of elements of type t, and returns the
 // panels, of the right size, apart. It allocates nothing.
-func parsePacking(data []byte, t asm.Type) (p packing, panels []byte, err error) {
-	bad := func(format string, args ...any) (packing, []byte, error) {
-		return packing{}, nil, fmt.Errorf(format, args...)
+func parsePacked(data []byte, t asm.Type) (v view, panels []byte, err error) {
+	bad := func(format string, args ...any) (view, []byte, error) {
+		return view{}, nil, fmt.Errorf(format, args...)
 	}
 	switch {
 	case len(data) < packedHeader+packedTrailer:
@@ -138,11 +138,11 @@ func parsePacking(data []byte, t asm.Type) (p packing, panels []byte, err error)
 	case string(data[:len(packedMagic)]) != packedMagic:
 		return bad("begins with %q, a Packed with %q", data[:len(packedMagic)], packedMagic)
 	case !littleEndian():
-		return packing{}, nil, errBigEndian
+		return view{}, nil, errBigEndian
 	}
 	word := func(at int) uint32 { return binary.LittleEndian.Uint32(data[at:]) }
-	if v := word(8); v != packedVersion {
-		return bad("version %d, this build reads version %d", v, packedVersion)
+	if version := word(8); version != packedVersion {
+		return bad("version %d, this build reads version %d", version, packedVersion)
 	}
 	end := len(data) - packedTrailer
 	if got, want := crc32.Checksum(data[:end], castagnoli), word(end); got != want {
@@ -154,36 +154,36 @@ func parsePacking(data []byte, t asm.Type) (p packing, panels []byte, err error)
 	name := bytes.TrimRight(data[packedNameAt:packedLayoutAt], "\x00")
 	k, err := kernelNamed(string(name), t)
 	if err != nil {
-		return packing{}, nil, err
+		return view{}, nil, err
 	}
-	p = newPacking(k, t, 0, 0)
-	for i, f := range p.fields() {
-		if v := word(packedLayoutAt + 4*i); uint64(v) != uint64(f.value) {
-			return bad("packed for kernel %q with %s = %d, which is %d in this build", name, f.name, v, f.value)
+	v = panelsFor(k, t, 0, 0)
+	for i, f := range v.fields() {
+		if n := word(packedLayoutAt + 4*i); uint64(n) != uint64(f.value) {
+			return bad("packed for kernel %q with %s = %d, which is %d in this build", name, f.name, n, f.value)
 		}
 	}
 	rows, cols := binary.LittleEndian.Uint64(data[packedShapeAt:]), binary.LittleEndian.Uint64(data[packedShapeAt+8:])
 	panels = data[packedHeader : len(data)-packedTrailer]
-	if err := p.shape(rows, cols, len(panels)); err != nil {
-		return packing{}, nil, err
+	if err := v.shape(rows, cols, len(panels)); err != nil {
+		return view{}, nil, err
 	}
-	return p, panels, nil
+	return v, panels, nil
 }
 
-// load copies the panels of p. All that a kernel relies on in a panel follows from its
+// load copies the panels to v. All that a kernel relies on in a panel follows from its
 // elements, and so is made from them anew: where it comes out otherwise, it was forged.
-func (p *packing) load(panels []byte) error {
-	data, b := p.hold(len(panels)), &p.b
-	if b.cols == 1 {
+func (v *view) load(panels []byte) error {
+	data := v.hold(len(panels))
+	if v.cols == 1 {
 		copy(data, panels)
 		return nil
 	}
-	for k0, at := 0, 0; at < len(panels); k0 += b.stride {
-		n, size := min(b.stride, b.rows-k0), b.panelPitch(p.kernel, k0)
-		for col := 0; col < b.cols; col += p.kernel.NR {
+	for k0, at := 0, 0; at < len(panels); k0 += v.stride {
+		n, size := min(v.stride, v.rows-k0), v.panelPitch(k0)
+		for col := 0; col < v.cols; col += v.kernel.NR {
 			from, to := panels[at:at+size], data[at:at+size]
 			copy(to, from)
-			p.kernel.RestoreB(b.elem, unsafe.Pointer(unsafe.SliceData(to)), n)
+			v.kernel.RestoreB(v.elem, unsafe.Pointer(unsafe.SliceData(to)), n)
 			if !bytes.Equal(to, from) {
 				i := 0
 				for to[i] == from[i] {
@@ -221,13 +221,13 @@ func kernelNamed(name string, t asm.Type) (*asm.Kernel, error) {
 }
 
 // shape sets the size of B if that makes size bytes of panels.
-func (p *packing) shape(rows, cols uint64, size int) error {
+func (v *view) shape(rows, cols uint64, size int) error {
 	// Every element takes bytes of its own; once there are enough for them, the size cannot overflow.
 	over, elements := bits.Mul64(rows, cols)
-	enough := max(rows, cols) <= math.MaxInt && over == 0 && elements <= uint64(size/p.b.elem.Size())
-	p.b.rows, p.b.cols = int(rows), int(cols)
-	if !enough || p.wants() != int64(size) {
-		return fmt.Errorf("%d bytes of panels do not make a B of %dx%d for kernel %q", size, rows, cols, p.kernel.Name)
+	enough := max(rows, cols) <= math.MaxInt && over == 0 && elements <= uint64(size/v.elem.Size())
+	v.rows, v.cols = int(rows), int(cols)
+	if !enough || v.wants() != int64(size) {
+		return fmt.Errorf("%d bytes of panels do not make a B of %dx%d for kernel %q", size, rows, cols, v.kernel.Name)
 	}
 	return nil
 }

@@ -11,19 +11,19 @@ func (s *settings) prepare(p *product, opts []Option) error {
 	if err := s.apply(opts); err != nil {
 		return err
 	}
-	if p.b.packed && p.Kernel == nil {
+	if p.b.packed && p.b.kernel == nil {
 		return fmt.Errorf("gemm: B is a nil or zero Packed; make one with Pack")
 	}
 	if err := check(&p.c, &p.a, &p.b, s.arithmetic); err != nil {
 		return err
 	}
 	p.Elem = widest(&p.a, &p.b)
-	k, err := s.selectKernel(p.Elem, p.Kernel)
+	k, err := s.selectKernel(p.Elem, p.b.kernel)
 	if err != nil {
 		return fmt.Errorf("gemm: %w", err)
 	}
 	if p.b.packed && p.b.cols == 1 { // as it was: a panel would be as wide as the kernel's
-		p.b.packed, p.b.stride, p.b.len = false, 1, p.b.rows
+		p.b.packed, p.b.stride = false, 1
 	}
 	p.Kernel, p.K, p.alpha, p.beta = k, p.a.cols, s.alpha, s.beta
 	if k.Arithmetic != Native {
@@ -37,9 +37,7 @@ func (s *settings) prepare(p *product, opts []Option) error {
 	if p.c.trans && !p.b.packed {
 		p.transpose()
 	}
-	if !p.Asked.Any {
-		p.vector()
-	}
+	p.vector()
 	if s.finishing.any {
 		if err := p.setFinish(&s.finishing); err != nil {
 			return err
@@ -69,9 +67,10 @@ func (s *settings) cutParts(p *product) error {
 	return nil
 }
 
-// vector makes the product of a matrix by a vector that of a row by the transpose of the matrix.
+// vector makes the product of a matrix by a vector, of which no ring is asked, that of a row by the transpose of the
+// matrix.
 func (p *product) vector() {
-	if p.c.cols == 1 && p.c.stride == 1 { // one that was packed is plain by now
+	if !p.Asked.Any && p.c.cols == 1 && p.c.stride == 1 { // one that was packed is plain by now
 		p.transpose()
 		p.c.row()
 		p.a.row()
@@ -112,6 +111,7 @@ func (p *product) survey(on *plan.Machine) {
 	q.Workers, q.Procs = 1, 1
 }
 
+// check reports why C, A and B cannot be multiplied.
 func check(c, a, b *view, arith Arithmetic) error {
 	if err := a.check("A"); err != nil {
 		return err

@@ -5,12 +5,14 @@ import (
 
 	"example.com/leafhopper/barrier"
 	"example.com/leafhopper/internal/plan"
+	"example.com/leafhopper/internal/spin"
 	"example.com/leafhopper/tile"
 )
 
 // product is one validated C = alpha·A·B + beta·C with a row-major C: the problem, and where everything is.
 type product struct {
 	plan.Problem
+	g           *plan.Plan // how it is computed, once that is decided
 	c, a, b     view
 	alpha, beta float32
 	finish      *finish // or nil
@@ -20,9 +22,22 @@ type product struct {
 	transposed  bool    // the caller has C' = B'·A'
 }
 
-// rowsB returns where element k0 + at of K of the columns from col on lies, and
-// the bytes to the next of K, for a B whose rows are those of K. If B is packed, it
-// is narrow, and k0 begins a stage and col a panel.
+// A slab is a product, or some of its rows, that one goroutine computes by a plan without a ring: one panel of B
+// after the other is packed, unless B is, and multiplied by all of A.
+type slab struct {
+	product
+	room plan.Room // in scratch memory
+	turn spin.Turn // of the goroutine that computes
+}
+
+// follow has the product computed as g says.
+func (in *slab) follow(g *plan.Plan) { in.g, in.past, in.room = g, g.Past, g.Room }
+
+// dots reports whether it is dot products.
+func (in *slab) dots() bool { return in.g.B == plan.DotsOfB }
+
+// rowsB returns where element k0 + at of K of the columns from col on lies, and the bytes to the next of K, for a B
+// whose rows are those of K. If B is packed, it is narrow, and k0 begins a stage and col a panel.
 func (p *product) rowsB(k0, at, col int) (unsafe.Pointer, int) {
 	if p.b.packed {
 		pitch := p.Kernel.NR * p.b.elem.Size()
@@ -32,7 +47,7 @@ func (p *product) rowsB(k0, at, col int) (unsafe.Pointer, int) {
 }
 
 // panelB returns the panel of column col in the stage of element k0 of K of a packed B.
-func (p *product) panelB(k0, col int) unsafe.Pointer { return p.b.panel(p.Kernel, p.first+k0, col) }
+func (p *product) panelB(k0, col int) unsafe.Pointer { return p.b.panel(p.first+k0, col) }
 
 // packB packs n elements of K of the columns from .. to-1 to panels. They begin at elements after k0, as in rowsB.
 func (p *product) packB(panels unsafe.Pointer, k0, at, n, from, to int) {
@@ -51,7 +66,7 @@ func (p *product) packB(panels unsafe.Pointer, k0, at, n, from, to int) {
 // K runs in memory or not.
 func (p *product) panelMap(side tile.Side, v *view, rows int, kContiguous bool) (tile.PanelMap, error) {
 	return tile.NewPanelMap(tile.PanelConfig{
-		Kernel: p.Kernel, Side: side, Type: v.elem, Global: unsafe.Slice((*byte)(v.ptr), v.len*v.elem.Size()),
+		Kernel: p.Kernel, Side: side, Type: v.elem, Global: v.memory(),
 		Rows: rows, K: p.K, Stride: v.pitch(), KContiguous: kContiguous,
 	})
 }

@@ -16,29 +16,28 @@ import (
 // ring is the program of a product on a ring.
 type ring struct {
 	product
-	plan.RingCut
-	g          *plan.Plan
+	*plan.RingCut
 	mapA, mapB tile.PanelMap
 	stages     []byte         // [stage][A of CTA 0, A of CTA 1, ..., B]
 	acc        unsafe.Pointer // [cta][slab][panel of B][rows][NR]
 	chain      unsafe.Pointer // the same, if blocks of K have several stages
 }
 
-// init lays out p as g says. It is an error if what the caller names does not fit p.
-func (r *ring) init(p *product, g *plan.Plan) error {
-	r.product, r.RingCut, r.g, r.past = *p, g.Ring, g, g.Past
+// init lays out p as its plan says. It is an error if what the caller names does not fit p.
+func (r *ring) init(p *product) error {
+	r.product, r.RingCut = *p, &p.g.Ring
 	stages := float64(r.TilesM) * float64(r.TilesN) * float64(r.Steps)
 	if stages > min(pipeline.MaxItems, math.MaxInt) {
-		m, n, rows, cols := p.M, p.N, p.Asked.M, p.Asked.N
-		if p.transposed {
-			m, n, rows, cols = n, m, cols, rows
+		if r.transposed { // as the caller has it
+			r.transpose()
 		}
 		return fmt.Errorf("gemm: WithTile(%d, %d, %d) cuts a product of %dx%dx%d into %.0f stages; "+
 			"at most %d can be counted",
-			rows, cols, p.Asked.K, m, n, p.K, stages, int64(min(pipeline.MaxItems, math.MaxInt)))
+			r.Asked.M, r.Asked.N, r.Asked.K, r.c.rows, r.c.cols, r.K, stages,
+			int64(min(pipeline.MaxItems, math.MaxInt)))
 	}
 	var err error
-	if r.mapA, err = r.panelMap(tile.SideA, &r.a, r.M, !r.a.trans); err == nil && !r.bare() {
+	if r.mapA, err = r.panelMap(tile.SideA, &r.a, r.M, !r.a.trans); err == nil && r.g.B == plan.SlotsOfB {
 		r.mapB, err = r.panelMap(tile.SideB, &r.b, r.N, r.b.trans)
 	}
 	return err
@@ -46,17 +45,18 @@ func (r *ring) init(p *product, g *plan.Plan) error {
 
 // describe adds to st how the product is cut.
 func (r *ring) describe(st Stats) Stats {
-	st.Depth, st.Stages, st.Bytes = r.Depth, r.Items(), r.copied()
+	st.Depth, st.Stages = r.Depth, r.Items()
 	st.TileM, st.TileN, st.TileK, st.Tiles = r.BM, r.BN, r.BK, r.TilesM*r.TilesN
+	for step := range r.Steps {
+		_, k := r.DepthOf(step)
+		st.Bytes += int64(r.mapA.BoxBytes(r.M, k))*int64(r.TilesN) + int64(r.mapB.BoxBytes(r.N, k))*int64(r.TilesM)
+	}
 	return st
 }
 
 func (r *ring) task(ctx context.Context, grid *pipeline.Grid, _ *pipeline.Slabs) (pipeline.Task, error) {
 	return grid, grid.Reset(ctx, r.Shape(), r, r.g.Workers)
 }
-
-// bare reports whether the ring holds no B.
-func (r *ring) bare() bool { return r.g.B != plan.SlotsOfB }
 
 // use lays out mem, which has as many bytes as the plan needs.
 func (r *ring) use(mem []byte) {
@@ -89,11 +89,7 @@ func (r *ring) Expect(item, cta int) int {
 	row, col, step := r.Tile(item)
 	_, rows := r.rowsOf(row, cta)
 	_, k := r.DepthOf(step)
-	n := r.mapA.BoxBytes(rows, k)
-	if !r.bare() {
-		n += r.mapB.BoxBytes(r.colsOf(col), k)
-	}
-	return n / tile.PanelTxUnit
+	return (r.mapA.BoxBytes(rows, k) + r.mapB.BoxBytes(r.colsOf(col), k)) / tile.PanelTxUnit
 }
 
 // Load implements [pipeline.Program]: it copies the job's rows of A.
@@ -134,29 +130,14 @@ func (r *ring) Compute(stage, item, cta, slab int) {
 	if r.Steps > 1 { // otherwise strips take turns with one's accumulators
 		g.stripBytes = r.SlabRows * k.NR * 4
 	}
-	if r.bare() {
+	if r.g.B == plan.SlotsOfB {
+		g.b = unsafe.Pointer(unsafe.SliceData(r.slotB(stage)[from/k.NR*k.PanelB(words):]))
+	} else {
 		s := scratches.Get().(*scratch)
 		defer scratches.Put(s)
-		r.fetch(&g, s.at(), r.g.Ring.PackCols)
-	} else {
-		g.b = unsafe.Pointer(unsafe.SliceData(r.slotB(stage)[from/k.NR*k.PanelB(words):]))
+		r.fetch(&g, s.at(), r.PackCols)
 	}
 	var t spin.Turn
 	t.Begin()
 	r.multiplyGroup(&g, &t)
-}
-
-// copied returns the bytes that the copies wrote to slots.
-func (r *ring) copied() int64 {
-	var n int64
-	for step := range r.Steps {
-		_, k := r.DepthOf(step)
-		for row := 0; row < r.M; row += r.BM {
-			n += int64(r.mapA.BoxBytes(min(r.BM, r.M-row), k)) * int64(r.TilesN)
-		}
-		for col := 0; col < r.N && !r.bare(); col += r.BN {
-			n += int64(r.mapB.BoxBytes(r.colsOf(col), k)) * int64(r.TilesM)
-		}
-	}
-	return n
 }

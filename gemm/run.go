@@ -29,20 +29,17 @@ type program interface {
 	task(ctx context.Context, grid *pipeline.Grid, loose *pipeline.Slabs) (pipeline.Task, error)
 }
 
-// start prepares the task that computes a product as g says, with memory of the pool, and completes st.
-func (r *run) start(
-	ctx context.Context, pool *tile.SlotPool, in *slab, g *plan.Plan, st *Stats,
-) (pipeline.Task, error) {
+// start prepares the task that computes a product as its plan says, with memory of the pool, and completes st.
+func (r *run) start(ctx context.Context, pool *tile.SlotPool, in *slab, st *Stats) (pipeline.Task, error) {
 	var err error
 	var w program
-	switch g.Share {
+	switch in.g.Share {
 	case plan.BySlabs:
-		in.layout(g)
 		w, r.slabs.slab = &r.slabs, *in
 	case plan.ByColumns:
-		w, err = &r.columns, r.columns.init(&in.product, g)
+		w, err = &r.columns, r.columns.init(&in.product)
 	default:
-		w, err = &r.ring, r.ring.init(&in.product, g)
+		w, err = &r.ring, r.ring.init(&in.product)
 	}
 	if err != nil {
 		return nil, err

@@ -9,8 +9,7 @@ import (
 	"example.com/leafhopper/tile"
 )
 
-// scratch is memory that one goroutine packs and sums in: that of an inline product, or
-// of a worker for a slab.
+// scratch is memory that one goroutine packs and sums in: that of an inline product, or of a worker for a slab.
 type scratch struct {
 	mem []byte
 
@@ -22,6 +21,9 @@ type scratch struct {
 // at returns where the memory begins.
 func (s *scratch) at() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s.mem)) }
 
-var scratches = sync.Pool{New: func() any {
-	return &scratch{mem: tile.HeapSlots(plan.ScratchBytes)}
-}}
+// brooms are for who sweeps: panels of columns that are no piece, pieces, and accumulators.
+var scratches, brooms = scratchPool(plan.ScratchBytes), scratchPool(2*asm.SweepRoom + plan.BroomAcc)
+
+func scratchPool(bytes int) sync.Pool {
+	return sync.Pool{New: func() any { return &scratch{mem: tile.HeapSlots(bytes)} }}
+}

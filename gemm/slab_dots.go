@@ -92,7 +92,7 @@ func (in *slab) runDots() {
 		in.dotSums(first, n, unsafe.Add(sums, before*size*4))
 		addBlocks(sums, size, before+n)
 	}
-	in.storeWide(0, lines{sums, in.N * 4}, in.M, in.N)
+	in.epilogue(lines{sums, in.N * 4}, 0, 0, in.M, in.N)
 	scratches.Put(s)
 }
 

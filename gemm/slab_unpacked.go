@@ -7,7 +7,7 @@ const unpackedRows = plan.ScratchBytes / (maxNR * 4)
 
 // runUnpacked computes the columns from .. to-1.
 func (in *slab) runUnpacked(from, to int) {
-	u := in.unpacked
+	u := in.Kernel.Unpacked(in.Elem)
 	vector, depth := u.Vector[in.FormB], min(u.Deep[in.FormB], in.K)
 	multiply, step := u.Along, in.a.elem.Size()
 	if in.a.trans {

@@ -133,7 +133,5 @@ func (pl *slabGrid) addUp(slab, from, to int) {
 			asm.Combine(sums, pitch, unsafe.Add(sums, i*size*4), pitch, end-row, to-from, 1, 1)
 		}
 	}
-	p := pl.product
-	p.c.ptr = p.c.at(row, 0)
-	p.storeWide(from, lines{sums, pitch}, end-row, to-from)
+	pl.epilogue(lines{sums, pitch}, row, from, end-row, to-from)
 }

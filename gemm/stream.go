@@ -24,7 +24,7 @@ func (in *slab) runFewRows(from, to int) {
 	}
 	in.streamBlocks(a, 0, plan.CeilDiv(in.K, depth), from, cols, sums, false, &in.turn)
 	if !inC {
-		in.storeWide(from, sums, in.M, cols)
+		in.epilogue(sums, 0, from, in.M, cols)
 	}
 	scratches.Put(s)
 }
@@ -70,7 +70,7 @@ func (p *product) streamPanel(a unsafe.Pointer, k0, depth, col, n int, sums line
 		if row > 0 { // nothing need lie after the last
 			a, sums.at = unsafe.Add(a, k.PanelA(words)), sums.row(k.MR)
 			if p.Ready() && k.Edge() != nil {
-				s := strip{col: col, rows: p.M - row, cols: n, words: words, a: tilesOfA{at: a}, sums: sums}
+				s := strip{col: col, rows: p.M - row, cols: n, words: words, a: lines{at: a}, sums: sums}
 				s.b = p.panelB(k0, col)
 				p.multiply(&s, phase{first: true, ends: true, added: add}, t)
 				return
@@ -88,7 +88,7 @@ func (p *product) stream(a unsafe.Pointer, rows, k0, n, col, cols int, sums line
 	k := p.Kernel
 	if p.b.packed {
 		panels := k.StreamPanels(p.b.elem)
-		panels(p.Words(n), rows, cols, a, p.panelB(k0, col), p.b.panelPitch(k, p.first+k0), sums.at, sums.pitch, add)
+		panels(p.Words(n), rows, cols, a, p.panelB(k0, col), p.b.panelPitch(p.first+k0), sums.at, sums.pitch, add)
 	} else {
 		k.Stream(p.b.elem, p.b.trans)(n, rows, cols, a, p.b.at(k0, col), p.b.pitch(), sums.at, sums.pitch, add)
 	}

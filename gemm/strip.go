@@ -8,17 +8,11 @@ import (
 	"example.com/leafhopper/internal/spin"
 )
 
-// tilesOfA is where rows of A lie: in panels or, if lda is not 0, in rows lda bytes apart.
-type tilesOfA struct {
-	at  unsafe.Pointer
-	lda int
-}
-
 // A strip is a part of C one panel of B wide, and some elements of K by which to multiply it.
 type strip struct {
 	row, col, rows, cols int
-	words                int // of K
-	a                    tilesOfA
+	words                int            // of K
+	a                    lines          // rows of A, or panels if their pitch is 0
 	b                    unsafe.Pointer // a panel
 	sums                 lines          // where they wait for more of K
 	chain                unsafe.Pointer // the same of a block of K of several steps, after the first, NR to a row
@@ -48,8 +42,8 @@ func (p *product) multiply(s *strip, ph phase, t *spin.Turn) {
 		stores |= asm.StorePast
 	}
 	tile, lda, step := k.PanelA(s.words), 4, k.MR*4 // bytes of A between tiles, and between rows and words of one
-	if s.a.lda != 0 {
-		tile, lda, step = k.MR*s.a.lda, s.a.lda, 4
+	if s.a.pitch != 0 {
+		tile, lda, step = k.MR*s.a.pitch, s.a.pitch, 4
 	}
 	a := s.a.at
 	for row := 0; row < s.rows; {
@@ -69,21 +63,21 @@ func (p *product) multiply(s *strip, ph phase, t *spin.Turn) {
 			k.MulPack(p.b.elem, s.words, n, a, s.b, from, lds, at, to.pitch, &s.pack)
 			s.pack.K = 0
 		default:
-			if s.a.lda != 0 {
+			if s.a.pitch != 0 {
 				over = n*k.MR - rows
 			}
 			store := stores
 			if !inC || from == at { // a dst that is read
 				store = 0
 			}
-			k.Strip(s.words, n, unsafe.Add(a, -over*lda), s.b, from, lds, at, to.pitch, s.a.lda, store)
+			k.Strip(s.words, n, unsafe.Add(a, -over*lda), s.b, from, lds, at, to.pitch, s.a.pitch, store)
 		}
 		if adds {
 			asm.Combine(s.sums.row(row), s.sums.pitch, at, to.pitch, rows, k.NR, 1, 1)
 		}
 		switch {
 		case inC && p.inC:
-			p.complete(at, at, to.pitch, at, to.pitch, rows, s.cols)
+			p.complete(at, lines{at, to.pitch}, lines{at, to.pitch}, rows, s.cols)
 		case ph.last && !inC:
 			p.epilogue(lines{s.sums.row(row + over), k.NR * 4}, s.row+row, s.col, rows, s.cols)
 		}

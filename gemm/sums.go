@@ -2,8 +2,6 @@ package gemm
 
 import (
 	"unsafe"
-
-	"example.com/leafhopper/internal/plan"
 )
 
 // phase is what some elements of K are to its blocks. More fields would not go through registers.
@@ -23,16 +21,16 @@ func (p *product) phaseAt(k0, n int) phase {
 }
 
 // blockOf returns the first element of K of a step of a plan by columns and how many it has.
-func (p *product) blockOf(g *plan.Plan, step int) (k0, n int) {
-	each, unit := g.Columns.Each, p.UnitK(g.Depth)
-	k0 = step/each*unit + step%each*g.Depth
-	return k0, min(g.Depth, (step/each+1)*unit-k0, p.K-k0)
+func (p *product) blockOf(step int) (k0, n int) {
+	depth, each, unit := p.g.Depth, p.g.Columns.Each, p.UnitK(p.g.Depth)
+	k0 = step/each*unit + step%each*depth
+	return k0, min(depth, (step/each+1)*unit-k0, p.K-k0)
 }
 
 // apart reports whether the sums are those of a part of a block, beside those of the blocks before.
 func (ph phase) apart() bool { return ph.added && !(ph.first && ph.ends) }
 
-// lines are rows of sums, or of C, so many bytes apart.
+// lines are rows of sums, of C or of A, so many bytes apart.
 type lines struct {
 	at    unsafe.Pointer
 	pitch int

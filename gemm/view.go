@@ -16,7 +16,8 @@ type view struct {
 	rows, cols, stride, len int
 	trans                   bool
 	elem                    asm.Type
-	packed                  bool // of a Packed: ptr is its panels, stride the elements of K in a stage, a power of two
+	packed                  bool        // ptr is panels, stride the elements of K in a stage of them, a power of two
+	kernel                  *asm.Kernel // of a Packed that is not zero
 }
 
 // transpose makes v the view of the transpose.
@@ -35,6 +36,7 @@ func (v *view) swap(w *view) {
 	v.trans, w.trans = w.trans, v.trans
 	v.elem, w.elem = w.elem, v.elem
 	v.packed, w.packed = w.packed, v.packed
+	v.kernel, w.kernel = w.kernel, v.kernel
 }
 
 // row makes v, which has one row, what lies in memory: a row if its elements are neighbours.
@@ -60,6 +62,9 @@ func (v *view) at(i, j int) unsafe.Pointer {
 	return unsafe.Add(v.ptr, (i*v.stride+j)*v.elem.Size())
 }
 
+// memory returns the bytes from the first element to the last, or of all panels.
+func (v *view) memory() []byte { return unsafe.Slice((*byte)(v.ptr), v.len*v.elem.Size()) }
+
 // pitch returns the bytes from one row of memory to the next.
 func (v *view) pitch() int { return v.stride * v.elem.Size() }
 
@@ -76,7 +81,7 @@ func (v *view) check(name string) error {
 		return fmt.Errorf("gemm: %s has negative size %dx%d", name, v.rows, v.cols)
 	case v.stride < cols && rows > 0:
 		return fmt.Errorf("gemm: %s has stride %d, less than its %d stored columns", name, v.stride, cols)
-	case rows == 0 || cols == 0:
+	case min(rows, cols) == 0:
 		v.ptr, v.len = nil, 0
 		return nil
 	}
