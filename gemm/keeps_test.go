@@ -75,7 +75,7 @@ func TestFetchesApart(t *testing.T) {
 			{8, narrow, 4096, 8, func(s *spec) {}},
 			{5, narrow, 4096, 8, func(s *spec) { s.packed = true }},
 			{8, narrow + 1, 4096, 8, func(s *spec) { s.tb = true }},
-			{8, 8 * narrow / 2, 512, 8, func(s *spec) {}}, // whose slabs are wide
+			{8, 8 * narrow / 2, 512, 8, func(s *spec) {}},
 			{8, 768, 512, 4, func(s *spec) {}},
 			{64, 768, third / 768 / 2 &^ 15, 4, func(s *spec) { s.packed = true }},
 			{5, 768, third/768/2&^15 + 16, 4, func(s *spec) { s.packed = true }},
