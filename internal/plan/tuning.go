@@ -138,6 +138,7 @@ var tunings = []struct {
 		for c := few; c < crowds; c++ {
 			t.Columns[c].part[InRows] = 1. / 3
 		}
+		t.fewLeast[InRows] = 8 << 10
 	}},
 	{"", "avx2", func(t *Tuning) {
 		for c := range t.Columns {
