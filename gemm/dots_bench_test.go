@@ -132,7 +132,8 @@ func loopDot(x []float32, stepX int, y []float32, stepY, n int) float32 {
 	return s0 + s1 + s2 + s3
 }
 
-// loopDotBF16 is the same of bfloat16, which it widens.
+// loopDotBF16 is the same of bfloat16, which it widens, as a program would write it: with a type parameter the two
+// types of 16 bits would share code that calls their conversions by a table.
 func loopDotBF16(x []bf16.BF16, stepX int, y []bf16.BF16, stepY, n int) float32 {
 	var s0, s1, s2, s3 float32
 	if stepX == 1 && stepY == 1 {

@@ -79,11 +79,8 @@ func PathOf(e *Engine, c, a, b AnyMatrix, opts ...Option) (path Path, err error)
 }
 
 // What tests ask about it.
-func (p Path) Route() string        { return p.Share.String() }
-func (p Path) FewRows() bool        { return p.Share <= plan.BySlabs && p.B == plan.StreamedB }
-func (p Path) Unpacked() bool       { return p.B == plan.UnpackedB }
-func (p Path) StreamsInPlace() bool { return p.Share == plan.ByColumns && p.B == plan.StreamedB }
-func (p Path) StreamsAlong() bool   { return p.B == plan.AlongB }
+func (p Path) FewRows() bool  { return p.Share <= plan.BySlabs && p.B == plan.StreamedB }
+func (p Path) Unpacked() bool { return p.B == plan.UnpackedB }
 
 // planned returns the ring of e.Multiply with these arguments.
 func (e *Engine) planned(c, a, b AnyMatrix, opts []Option) (plan.RingCut, error) {

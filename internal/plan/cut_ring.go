@@ -30,8 +30,8 @@ const (
 func (q *Problem) PlanRing() Plan {
 	g := Plan{Share: ByRing, A: SlotsOfA, B: SlotsOfB, Sums: InEngine, Workers: q.Workers}
 	c := q.Crowd(q.Workers)
-	packs := q.On.packs[c]
-	free := !q.Asked.Any && packs > 0 && CeilDiv(q.N, q.Kernel.NR) >= packs*q.Workers
+	from := q.On.packsFrom[c]
+	free := !q.Asked.Any && from > 0 && CeilDiv(q.N, q.Kernel.NR) >= from*q.Workers
 	switch {
 	case q.Ready():
 		g.B = StoredB

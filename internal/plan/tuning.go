@@ -47,7 +47,7 @@ type Tuning struct {
 	unpackedSmall float64    // flops up to which nothing is packed in any case (S)
 
 	// The ring.
-	packs     [crowds]int // panels of B of each worker from which workers pack B themselves; 0: never (R)
+	packsFrom [crowds]int // panels of B of each worker from which workers pack B themselves; 0: never (R)
 	group     int         // panels of B that they pack at once, as their rows are pages apart (R)
 	slabTiles int         // tiles of the kernel that a slab may be high in any case (R)
 	extent    [crowds]int // rows and columns of a cluster tile (R)
@@ -119,7 +119,7 @@ var words = Tuning{
 	unpackedTall:  48,
 	unpackedSmall: 8 << 20,
 
-	packs:     [crowds]int{2, 2, 2, 0},
+	packsFrom: [crowds]int{2, 2, 2, 0},
 	group:     1,
 	slabTiles: 16,
 	extent:    all(1024),
@@ -198,7 +198,7 @@ func amxTuning(t *Tuning) {
 	t.streamed = [forms]int{8, 4, 4}
 	t.alongSpare = 32
 	t.swept = [crowds]int{64, 48, 48, 32}
-	t.group, t.packs[Many], t.slabTiles = 4, 8, 32
+	t.group, t.packsFrom[Many], t.slabTiles = 4, 8, 32
 }
 
 // exactTuning is that of Hopper's arithmetic.
@@ -213,5 +213,5 @@ func noStreams(t *Tuning) {
 	for c := range t.Columns {
 		t.Columns[c].Most = [forms]int{64, 64, 64}
 	}
-	t.leastRows, t.packs = [forms]int{}, [crowds]int{}
+	t.leastRows, t.packsFrom = [forms]int{}, [crowds]int{}
 }
