@@ -74,8 +74,9 @@ func (s *streamKernel) lines(
 var farB = machine().halves()
 
 // blocks multiplies whole blocks of K. Some slots go through K at a time, to have as many independent sums, each by a
-// vector of columns, and, see lag, one some way behind the other: rows that lie a multiple of 4 KB apart share sets of
-// the first-level cache, and those of all columns at one place in K would evict what is prefetched for each other.
+// vector of columns, and, see lag, one some way behind the other, as far as there are blocks of sums between them: rows
+// that lie 2 or 4 KB apart share sets of the first-level cache, and those of all columns at one place in K would evict
+// what is prefetched for each other.
 //
 //	slot 0   ├── columns 0 ──┤├── columns 32 ─┤
 //	slot 1   ·    ├── columns 16 ─┤├── columns 48 ─┤
@@ -115,16 +116,16 @@ func (s *streamKernel) blocks(
 		}
 	}
 	c.each, c.left = s.sums*s.size/s.block, 0
-	lag = min(lag, blocks/len(slots)) / c.each * c.each
+	place := func(i int) int { return min(i*lag, i*blocks/len(slots)) / c.each * c.each }
 	var busy [len(c.slots)]bool
 	for j := 0; ; j += width {
 		for i := range slots {
 			if busy[i] = j+i*vec < n; busy[i] {
 				start(&slots[i], j+i*vec)
 			}
-			c.k = lag
+			c.k = place(i+1) - place(i)
 			if i == len(slots)-1 {
-				c.k = blocks - i*lag
+				c.k = blocks - place(i)
 			}
 			if c.k == 0 {
 				continue
