@@ -22,6 +22,9 @@ const (
 	amxStep      = 16 // words of K in a tile
 )
 
+// goTiles are the functions that goamx has in Go alone, where there is no assembly for it.
+var goTiles = functions{lanes: lanesGo(2, amxStep, dotTile, BF16)}
+
 // stripTiles and stripRowsTiles are the twins of the strip kernels of AMX.
 func stripTiles(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to Store) {
 	mul := KernelFunc(mulTiles)

@@ -26,6 +26,7 @@ var (
 		packA:  [numTypes][2]PackFunc{BF16: packers512TilesA()},
 		packB:  [numTypes][2]PackFunc{BF16: packers512TilesB()},
 		stream: [numTypes]streamFuncs{BF16: {by: [2]StreamFunc{acrossTiles, alongTiles}, panels: storedTiles}},
+		lanes:  [numTypes]LanesFunc{BF16: lanesTiles.lanes(BF16, nil)},
 		sweep:  sweepAMX,
 		peak:   peakAMX, flops: 4 * 16 * 16 * 32 * 2, // four tiles
 	}
@@ -114,9 +115,9 @@ var (
 )
 
 // withoutTiles are the functions of amx that take no tiles but AVX-512, where that is: goamx has them, too.
-var withoutTiles = func() (f functions) {
+var withoutTiles = func() functions {
 	if hasAVX512 {
-		f.packA, f.packB, f.stream = amx.packA, amx.packB, amx.stream
+		return functions{packA: amx.packA, packB: amx.packB, stream: amx.stream, lanes: amx.lanes}
 	}
-	return f
+	return goTiles
 }()

@@ -8,7 +8,11 @@ import "unsafe"
 const assembled = false
 
 // No kernel has functions in assembly.
-var avx512BF16, avx512, avx2, amx, withoutTiles, hopper512, hopper256 functions
+var (
+	avx512BF16, avx512, avx2, amx, hopper512, hopper256 functions
+
+	withoutTiles = goTiles
+)
 
 // Nor has what works on rows: their callers do all in Go.
 

@@ -22,13 +22,13 @@ type Vectors struct {
 //
 //	sums[i][j][l] += a[block l][vector i][w] · b[block l][vector j][w]
 //
-// Of the Lanes blocks the first lanes ones, 1 or more, exist; the other sums are of no use. It reads all of every 16
-// words of which it needs some, and brings as many blocks closer that follow, wherever memory ends. mem is room for
+// or, of tiles, which k is a whole number of, what they add. Of the Lanes blocks the first lanes ones, 1 or more, exist;
+// the other sums are of no use. It reads all of every 16 words of which it needs some, and brings as many blocks closer that follow, wherever memory ends. mem is room for
 // 1 KiB for each vector, or for each element in Step if that is more than one.
 type LanesFunc func(k, lanes int, a, b Vectors, sums, mem unsafe.Pointer)
 
-// Lanes returns the kernel's LanesFunc for operands of type t, or nil if it has none, as tiles of AMX and Hopper's
-// arithmetic have none. The bits of a sum are those of [Kernel.Mul].
+// Lanes returns the kernel's LanesFunc for operands of type t, or nil if it has none, as Hopper's arithmetic has.
+// The bits of a sum are those of [Kernel.Mul].
 func (k *Kernel) Lanes(t Type) LanesFunc {
 	if t >= numTypes {
 		return nil
@@ -37,20 +37,21 @@ func (k *Kernel) Lanes(t Type) LanesFunc {
 }
 
 // lanesGeneric returns the twin of the LanesFunc for operands of type t of a kernel whose words hold kpack elements and
-// that goes on with a sum as add does.
-func lanesGeneric(t Type, kpack int, add func(sum float32, a, b uint32) float32) LanesFunc {
+// that goes on with a sum by step words as add does.
+func lanesGeneric(t Type, kpack, step int, add func(sum float32, a, b *[amxStep]uint32) float32) LanesFunc {
 	return func(k, lanes int, a, b Vectors, sums, mem unsafe.Pointer) {
 		to := unsafe.Slice((*float32)(sums), a.N*b.N*Lanes)
-		word := func(v *Vectors, l, i, k int) (w [1]uint32) {
-			packRow(t, kpack, 1, w[:], unsafe.Add(v.At, l*v.Block+i*v.Apart+k*kpack*v.Step), kpack)
-			return w
+		words := func(v *Vectors, l, i, w int) (of [amxStep]uint32) {
+			packRow(t, kpack, 1, of[:step], unsafe.Add(v.At, l*v.Block+i*v.Apart+w*kpack*v.Step), step*kpack)
+			return of
 		}
 		for i := range a.N {
 			for j := range b.N {
 				for l := range lanes {
 					sum := &to[(i*b.N+j)*Lanes+l]
-					for k := range k {
-						*sum = add(*sum, word(&a, l, i, k)[0], word(&b, l, j, k)[0])
+					for w := 0; w < k; w += step {
+						wordsA, wordsB := words(&a, l, i, w), words(&b, l, j, w)
+						*sum = add(*sum, &wordsA, &wordsB)
 					}
 				}
 			}
@@ -58,10 +59,17 @@ func lanesGeneric(t Type, kpack int, add func(sum float32, a, b uint32) float32)
 	}
 }
 
+// byWord returns the add of lanesGeneric that goes on by a word.
+func byWord(add func(sum float32, a, b uint32) float32) func(sum float32, a, b *[amxStep]uint32) float32 {
+	return func(sum float32, a, b *[amxStep]uint32) float32 { return add(sum, a[0], b[0]) }
+}
+
 // lanesGo are the twins for all types of a kernel.
-func lanesGo(kpack int, add func(sum float32, a, b uint32) float32, types ...Type) (f [numTypes]LanesFunc) {
+func lanesGo(
+	kpack, step int, add func(sum float32, a, b *[amxStep]uint32) float32, types ...Type,
+) (f [numTypes]LanesFunc) {
 	for _, t := range types {
-		f[t] = lanesGeneric(t, kpack, add)
+		f[t] = lanesGeneric(t, kpack, step, add)
 	}
 	return f
 }

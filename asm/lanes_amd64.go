@@ -26,7 +26,7 @@ func lanedOf(v *Vectors, size int) laned {
 }
 
 // lanesAlong are kernels for vectors whose elements lie side by side, for one and two of A and as many of B; some have
-// none for two of both.
+// none for two of both: then those for other vectors take them if there are such, and else one of A at a time.
 type lanesAlong [2][2]func(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int,
 	sums unsafe.Pointer, pitch int)
 
@@ -37,13 +37,17 @@ type lanesAcross func(k, lanes int, a, b laned, sums, mem unsafe.Pointer)
 func (along *lanesAlong) lanes(t Type, across lanesAcross) LanesFunc {
 	size := t.Size()
 	return func(k, lanes int, a, b Vectors, sums, mem unsafe.Pointer) {
-		if a.Step != size || b.Step != size || along[min(a.N, 2)-1][min(b.N, 2)-1] == nil {
+		rows := 2
+		if a.N > 1 && b.N > 1 && along[1][1] == nil {
+			rows = 1
+		}
+		if a.Step != size || b.Step != size || rows == 1 && across != nil {
 			across(k, lanes, lanedOf(&a, size), lanedOf(&b, size), sums, mem)
 			return
 		}
-		for i := 0; i < a.N; i += 2 {
+		for i := 0; i < a.N; i += rows {
 			for j := 0; j < b.N; j += 2 {
-				along[min(a.N-i, 2)-1][min(b.N-j, 2)-1](k, lanes, a.Block, unsafe.Add(a.At, i*a.Apart), a.Apart,
+				along[min(a.N-i, rows)-1][min(b.N-j, 2)-1](k, lanes, a.Block, unsafe.Add(a.At, i*a.Apart), a.Apart,
 					unsafe.Add(b.At, j*b.Apart), b.Apart, unsafe.Add(sums, (i*b.N+j)*Lanes*4), b.N*Lanes*4)
 			}
 		}
@@ -54,6 +58,7 @@ var (
 	lanesPairs = lanesAlong{
 		{lanesAlong512Pairsx1x1, lanesAlong512Pairsx1x2}, {lanesAlong512Pairsx2x1, lanesAlong512Pairsx2x2},
 	}
+	lanesTiles = lanesAlong{{lanesAlong512Tilesx1x1, lanesAlong512Tilesx1x2}, {lanesAlong512Tilesx2x1}}
 	lanesWords = lanesAlong{
 		{lanesAlong512Wordsx1x1, lanesAlong512Wordsx1x2}, {lanesAlong512Wordsx2x1, lanesAlong512Wordsx2x2},
 	}

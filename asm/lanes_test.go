@@ -11,15 +11,18 @@ import (
 // tiles, between pages that fault.
 func TestLanes(t *testing.T) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
-		add := map[int]func(float32, uint32, uint32) float32{1: addFMA, 2: dotBF16}[kern.KPack]
-		if kern.Name == "go" {
-			add = addGo
+		step, add := 1, byWord(map[int]func(float32, uint32, uint32) float32{1: addFMA, 2: dotBF16}[kern.KPack])
+		switch {
+		case kern.Name == "go":
+			add = byWord(addGo)
+		case kern.step == amxStep:
+			step, add = amxStep, dotTile
 		}
 		for _, typ := range []Type{BF16, F16, F32} {
-			if got, want := kern.Lanes(typ) != nil, kern.step != amxStep && kern.Accepts(typ); got != want {
+			if got, want := kern.Lanes(typ) != nil, kern.Accepts(typ); got != want {
 				t.Fatalf("%v: it has lanes: %v, want %v", typ, got, want)
 			} else if got {
-				twin := lanesGeneric(typ, kern.KPack, add)
+				twin := lanesGeneric(typ, kern.KPack, step, add)
 				t.Run(typ.String(), func(t *testing.T) { testLanes(t, kern, typ, twin) })
 			}
 		}
@@ -34,7 +37,7 @@ func testLanes(t *testing.T, kern *Kernel, typ Type, twin LanesFunc) {
 	aside := aligned(2 * most * 1024)
 	for _, values := range operands {
 		for n := range 60 {
-			k, blocks := 1+r.IntN(deep), 1+r.IntN(Lanes)
+			k, blocks := kern.Words(typ, kpack*(1+r.IntN(deep))), 1+r.IntN(Lanes)
 			var v [2]Vectors
 			whole := (k + 15) &^ 15 * kpack // elements that may be read
 			block := (whole+8)*most + r.IntN(40)
@@ -71,13 +74,10 @@ func testLanes(t *testing.T, kern *Kernel, typ Type, twin LanesFunc) {
 			i, j, l := r.IntN(v[0].N), r.IntN(v[1].N), r.IntN(blocks)
 			e := (i*v[1].N+j)*Lanes + l
 			panelA, panelB := make([]uint32, kern.MR*k), make([]uint32, kern.NR*k)
-			for w := range k {
-				word := func(v *Vectors, i int) unsafe.Pointer {
-					return unsafe.Add(v.At, l*v.Block+i*v.Apart+w*kpack*v.Step)
-				}
-				packRow(typ, kpack, 1, panelA[w*kern.MR:][:1], word(&v[0], i), kpack)
-				packRow(typ, kpack, 1, panelB[w*kern.NR:][:1], word(&v[1], j), kpack)
-			}
+			kern.PackA(typ, v[0].Step == size)(unsafe.Pointer(&panelA[0]),
+				unsafe.Add(v[0].At, l*v[0].Block+i*v[0].Apart), v[0].Step, 1, k*kpack)
+			kern.PackB(typ, v[1].Step == size)(unsafe.Pointer(&panelB[0]),
+				unsafe.Add(v[1].At, l*v[1].Block+j*v[1].Apart), v[1].Step, 1, k*kpack)
 			tile := make([]float32, kern.MR*kern.NR)
 			tile[0] = from[e]
 			at, pitch := unsafe.Pointer(unsafe.SliceData(tile)), kern.NR*4

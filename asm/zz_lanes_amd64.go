@@ -49,6 +49,21 @@ func lanesAlong512Wordsx2x2(k, lanes, block int, a unsafe.Pointer, apartA int, b
 // Sums of 16 blocks side by side.
 //
 //go:noescape
+func lanesAlong512Tilesx1x1(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int)
+
+// Sums of 16 blocks side by side.
+//
+//go:noescape
+func lanesAlong512Tilesx1x2(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int)
+
+// Sums of 16 blocks side by side.
+//
+//go:noescape
+func lanesAlong512Tilesx2x1(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int)
+
+// Sums of 16 blocks side by side.
+//
+//go:noescape
 func lanesAlong256Wordsx1x1(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int)
 
 // Sums of 16 blocks side by side.

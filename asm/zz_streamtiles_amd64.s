@@ -11,11 +11,11 @@ TEXT ·streamAcross512Tilesx1(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
 	MOVL $0x9fc0, 4(SP)
 	LDMXCSR 4(SP)
+	MOVL $0xaaaaaaaa, AX
+	KMOVD AX, K7
 	MOVQ c+0(FP), DI
 	LEAQ (streamBlock_room+63)(DI), R14
 	ANDQ $-64, R14
-	MOVL $0xaaaaaaaa, AX
-	KMOVD AX, K7
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
 	MOVQ streamBlock_k(DI), R11
@@ -171,11 +171,11 @@ TEXT ·streamAcross512Tilesx2(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
 	MOVL $0x9fc0, 4(SP)
 	LDMXCSR 4(SP)
+	MOVL $0xaaaaaaaa, AX
+	KMOVD AX, K7
 	MOVQ c+0(FP), DI
 	LEAQ (streamBlock_room+63)(DI), R14
 	ANDQ $-64, R14
-	MOVL $0xaaaaaaaa, AX
-	KMOVD AX, K7
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
 	MOVQ streamBlock_k(DI), R11
@@ -380,11 +380,11 @@ TEXT ·streamAcross512Tilesx4(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
 	MOVL $0x9fc0, 4(SP)
 	LDMXCSR 4(SP)
+	MOVL $0xaaaaaaaa, AX
+	KMOVD AX, K7
 	MOVQ c+0(FP), DI
 	LEAQ (streamBlock_room+63)(DI), R14
 	ANDQ $-64, R14
-	MOVL $0xaaaaaaaa, AX
-	KMOVD AX, K7
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
 	MOVQ streamBlock_k(DI), R11
@@ -687,11 +687,11 @@ TEXT ·streamAcross512Tilesx6(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
 	MOVL $0x9fc0, 4(SP)
 	LDMXCSR 4(SP)
+	MOVL $0xaaaaaaaa, AX
+	KMOVD AX, K7
 	MOVQ c+0(FP), DI
 	LEAQ (streamBlock_room+63)(DI), R14
 	ANDQ $-64, R14
-	MOVL $0xaaaaaaaa, AX
-	KMOVD AX, K7
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
 	MOVQ streamBlock_k(DI), R11
@@ -956,11 +956,11 @@ TEXT ·streamAcross512Tilesx8(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
 	MOVL $0x9fc0, 4(SP)
 	LDMXCSR 4(SP)
+	MOVL $0xaaaaaaaa, AX
+	KMOVD AX, K7
 	MOVQ c+0(FP), DI
 	LEAQ (streamBlock_room+63)(DI), R14
 	ANDQ $-64, R14
-	MOVL $0xaaaaaaaa, AX
-	KMOVD AX, K7
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
 	MOVQ streamBlock_k(DI), R11
@@ -1283,11 +1283,11 @@ TEXT ·streamPanels512Tilesx1(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
 	MOVL $0x9fc0, 4(SP)
 	LDMXCSR 4(SP)
+	MOVL $0xaaaaaaaa, AX
+	KMOVD AX, K7
 	MOVQ c+0(FP), DI
 	LEAQ (streamBlock_room+63)(DI), R14
 	ANDQ $-64, R14
-	MOVL $0xaaaaaaaa, AX
-	KMOVD AX, K7
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
@@ -1373,11 +1373,11 @@ TEXT ·streamPanels512Tilesx2(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
 	MOVL $0x9fc0, 4(SP)
 	LDMXCSR 4(SP)
+	MOVL $0xaaaaaaaa, AX
+	KMOVD AX, K7
 	MOVQ c+0(FP), DI
 	LEAQ (streamBlock_room+63)(DI), R14
 	ANDQ $-64, R14
-	MOVL $0xaaaaaaaa, AX
-	KMOVD AX, K7
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
@@ -1493,11 +1493,11 @@ TEXT ·streamPanels512Tilesx4(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
 	MOVL $0x9fc0, 4(SP)
 	LDMXCSR 4(SP)
+	MOVL $0xaaaaaaaa, AX
+	KMOVD AX, K7
 	MOVQ c+0(FP), DI
 	LEAQ (streamBlock_room+63)(DI), R14
 	ANDQ $-64, R14
-	MOVL $0xaaaaaaaa, AX
-	KMOVD AX, K7
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
@@ -1673,11 +1673,11 @@ TEXT ·streamAlong512Tilesx1(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
 	MOVL $0x9fc0, 4(SP)
 	LDMXCSR 4(SP)
+	MOVL $0xaaaaaaaa, AX
+	KMOVD AX, K7
 	MOVQ c+0(FP), DI
 	LEAQ (streamBlock_room+63)(DI), R14
 	ANDQ $-64, R14
-	MOVL $0xaaaaaaaa, AX
-	KMOVD AX, K7
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
@@ -2190,11 +2190,11 @@ TEXT ·streamAlong512Tilesx2(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
 	MOVL $0x9fc0, 4(SP)
 	LDMXCSR 4(SP)
+	MOVL $0xaaaaaaaa, AX
+	KMOVD AX, K7
 	MOVQ c+0(FP), DI
 	LEAQ (streamBlock_room+63)(DI), R14
 	ANDQ $-64, R14
-	MOVL $0xaaaaaaaa, AX
-	KMOVD AX, K7
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
@@ -2813,11 +2813,11 @@ TEXT ·streamAlong512Tilesx4(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
 	MOVL $0x9fc0, 4(SP)
 	LDMXCSR 4(SP)
+	MOVL $0xaaaaaaaa, AX
+	KMOVD AX, K7
 	MOVQ c+0(FP), DI
 	LEAQ (streamBlock_room+63)(DI), R14
 	ANDQ $-64, R14
-	MOVL $0xaaaaaaaa, AX
-	KMOVD AX, K7
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
@@ -3246,11 +3246,11 @@ TEXT ·streamAlong512Tilesx6(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
 	MOVL $0x9fc0, 4(SP)
 	LDMXCSR 4(SP)
+	MOVL $0xaaaaaaaa, AX
+	KMOVD AX, K7
 	MOVQ c+0(FP), DI
 	LEAQ (streamBlock_room+63)(DI), R14
 	ANDQ $-64, R14
-	MOVL $0xaaaaaaaa, AX
-	KMOVD AX, K7
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
@@ -3785,11 +3785,11 @@ TEXT ·streamAlong512Tilesx8(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
 	MOVL $0x9fc0, 4(SP)
 	LDMXCSR 4(SP)
+	MOVL $0xaaaaaaaa, AX
+	KMOVD AX, K7
 	MOVQ c+0(FP), DI
 	LEAQ (streamBlock_room+63)(DI), R14
 	ANDQ $-64, R14
-	MOVL $0xaaaaaaaa, AX
-	KMOVD AX, K7
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI

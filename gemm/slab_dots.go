@@ -65,7 +65,7 @@ func (in *slab) dotSums(first, n int, sums unsafe.Pointer) {
 		}
 		mem := s.mem[dotChains+dotAside:]
 		for _, v := range [...]*asm.Vectors{&a, &b} {
-			if first == whole || in.Words(2) == 1 && v.Step != each {
+			if first == whole || in.Kernel.KPack == 2 && v.Step != each {
 				mem = alone(v, (blocks-1)*deep+depth, each, mem)
 			}
 		}

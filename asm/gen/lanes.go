@@ -10,7 +10,10 @@ var laned = []struct {
 	kernel kernel
 	forms  []form
 	most   int
-}{{kernels[0], []form{pairs}, 4}, {kernels[1], []form{words}, 4}, {kernels[2], asWords, 2}}
+}{{kernels[0], []form{pairs}, 4}, {kernels[1], []form{words}, 4}, {kernels[1], []form{tiles}, 2}, {kernels[2], asWords, 2}}
+
+// tiles are pairs of bf16 that are multiplied as AMX does, 16 at a time; see the stream kernels for tiles.
+var tiles = form{"Tiles", 2, 2}
 
 func writeLanes(s *source) {
 	for _, l := range laned {
@@ -47,20 +50,23 @@ func (s *source) blocks(disp int, of string) {
 // many vectors of A and of B, whose elements lie side by side; see LanesFunc. Loads put parts of different blocks side
 // by side, so that words are transposed within lanes of 128 bits, and only with AVX-512 these, too. The words of one
 // operand stay in registers, those of A if there are enough, and the vectors of the other come one after the other. As
-// many bytes of the next 16 blocks are brought closer, in order and evenly.
+// many bytes of the next 16 blocks are brought closer, in order and evenly. A turn of the loop is a tile, if it is
+// tiles, and there are no words left.
 //
 //	CX words left   SI BX what stays   DI DX the others   R8-R15 how far blocks are   AX what is brought closer
+//	Of tiles: Z0-Z3 even and odd elements   Z16 Z17 sums of even ones   Z18 Z19 of odd ones   K7 odd elements
 func (k kernel) lanesAlong(s *source, f form, rows, columns int) {
-	const table, ahead = 0, 128 // on the stack
+	const table, ahead, mxcsr = 0, 128, 160 // on the stack
 	s.function(fmt.Sprintf("lanesAlong%s%sx%dx%d", k.set(), f.name, rows, columns),
 		"k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int",
-		ahead+4*8, "Sums of 16 blocks side by side.")
+		mxcsr+8, "Sums of 16 blocks side by side.")
 	s.load("lanes", "R10", "block", "R9")
 	s.blocks(table, "both")
 	s.load("a", "SI", "b", "DI", "apartA", "BX", "apartB", "DX", "k", "CX")
 	s.op("ADDQ SI, BX")
 	s.op("ADDQ DI, DX")
-	stay, others, turned := []string{"SI", "BX"}[:rows], []string{"DI", "DX"}[:columns], !k.zmm && rows > 1
+	stay, others := []string{"SI", "BX"}[:rows], []string{"DI", "DX"}[:columns]
+	turned := rows > 1 && (!k.zmm || f == tiles)
 	if turned {
 		stay, others = others, stay
 	}
@@ -71,9 +77,15 @@ func (k kernel) lanesAlong(s *source, f form, rows, columns int) {
 		s.op("MOVQ AX, %d(SP)", ahead+8*i)
 	}
 	f.upperHalves(s)
+	if f == tiles {
+		s.asTiles(mxcsr)
+	}
 
 	vecs, size, parts := 64/k.bytes(), 16, 4 // bytes of a part, and parts of a turn of the loop
-	if k.zmm {
+	switch {
+	case f == tiles:
+		size, parts = 32, 2
+	case k.zmm:
 		size, parts = 32, 1
 	}
 	steps := size / f.bytes / f.kpack
@@ -150,7 +162,11 @@ func (k kernel) lanesAlong(s *source, f form, rows, columns int) {
 					if turned {
 						a, b, to = b, a, sum(o, n, v)
 					}
-					k.multiply(s, to, a, b)
+					if f == tiles {
+						s.tileWord(to, a, b)
+					} else {
+						k.multiply(s, to, a, b)
+					}
 				}
 				done(o, step)
 			}
@@ -166,9 +182,19 @@ func (k kernel) lanesAlong(s *source, f form, rows, columns int) {
 	s.op("JL rest")
 	s.op("PCALIGN $64")
 	s.label("loop")
+	if f == tiles {
+		for i := range 2 * rows * columns {
+			k.zero(s, tileEven(31)-i/2+2*(i%2))
+		}
+	}
 	for v := range vecs { // one after the other, so that a line is there until all of it is read
 		for p := range parts {
 			part(p*size, v, true, func(int, int) {})
+		}
+	}
+	if f == tiles {
+		for i := range rows * columns {
+			s.addTile(31 - i)
 		}
 	}
 	next(parts * size)
@@ -179,6 +205,12 @@ func (k kernel) lanesAlong(s *source, f form, rows, columns int) {
 	s.op("JGE loop")
 
 	s.label("rest")
+	if f == tiles {
+		sums(func(memory, reg string) { s.op("VMOVUPS %s, %s", reg, memory) })
+		s.op("LDMXCSR %d(SP)", mxcsr)
+		s.ret()
+		return
+	}
 	s.op("ADDQ $%d, CX", parts*steps)
 	s.op("JLE done")
 	s.label("part")
@@ -199,6 +231,35 @@ func (k kernel) lanesAlong(s *source, f form, rows, columns int) {
 	s.label("done")
 	sums(func(memory, reg string) { s.op("VMOVUPS %s, %s", reg, memory) })
 	s.ret()
+}
+
+// asTiles has the processor round and flush as TDPBF16PS does until LDMXCSR, and sets K7 to the odd elements.
+func (s *source) asTiles(mxcsr int) {
+	s.op("STMXCSR %d(SP)", mxcsr)
+	s.op("MOVL $%#x, %d(SP)", mxcsrTiles, mxcsr+4)
+	s.op("LDMXCSR %d(SP)", mxcsr+4)
+	s.op("MOVL $0xaaaaaaaa, AX")
+	s.op("KMOVD AX, K7")
+}
+
+// tileEven and tileOdd return the registers of the sums of a tile that are added to another.
+func tileEven(sum int) int { return sum - 14 }
+func tileOdd(sum int) int  { return sum - 12 }
+
+// tileWord adds the products of the elements of two words to the sums of a tile.
+func (s *source) tileWord(sum, a, b int) {
+	for i, word := range []int{a, b} {
+		s.op("VPSLLD $16, Z%d, Z%d", word, i)
+		s.op("VMOVDQU16.Z Z%d, K7, Z%d", word, 2+i)
+	}
+	s.op("VFMADD231PS Z0, Z1, Z%d", tileEven(sum))
+	s.op("VFMADD231PS Z2, Z3, Z%d", tileOdd(sum))
+}
+
+// addTile adds the sums of a tile to another.
+func (s *source) addTile(sum int) {
+	s.op("VADDPS Z%d, Z%d, Z%d", tileOdd(sum), tileEven(sum), tileEven(sum))
+	s.op("VADDPS Z%d, Z%d, Z%d", sum, tileEven(sum), sum)
 }
 
 // lanesAcross writes the kernel for any vectors, also with elements beside those of others. It puts the 16 words of a

@@ -80,14 +80,10 @@ func (k stream) tiles(s *source) {
 func (k stream) tileStart(s *source, what string, columns int) {
 	s.function(fmt.Sprintf("stream%s512Tilesx%d", what, k.rows), "c *streamBlock", 8,
 		fmt.Sprintf("%d rows of A by %d columns.", k.rows, columns))
-	s.op("STMXCSR 0(SP)")
-	s.op("MOVL $%#x, 4(SP)", mxcsrTiles)
-	s.op("LDMXCSR 4(SP)")
+	s.asTiles(0)
 	s.load("c", "DI")
 	s.op("LEAQ (streamBlock_room+%d)(DI), R14", tileLine-1)
 	s.op("ANDQ $-%d, R14", tileLine)
-	s.op("MOVL $0xaaaaaaaa, AX")
-	s.op("KMOVD AX, K7")
 }
 
 // tileEnd closes it.
