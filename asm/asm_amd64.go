@@ -26,7 +26,7 @@ var (
 		packA:  [numTypes][2]PackFunc{BF16: packers512TilesA()},
 		packB:  [numTypes][2]PackFunc{BF16: packers512TilesB()},
 		stream: [numTypes]streamFuncs{BF16: {by: [2]StreamFunc{acrossTiles, alongTiles}, panels: storedTiles}},
-		lanes:  [numTypes]LanesFunc{BF16: lanesTiles.lanes(BF16, nil)},
+		lanes:  [numTypes]LanesFunc{BF16: lanesTiles.lanes(BF16, 2, lanesAcross512Tiles)},
 		sweep:  sweepAMX,
 		peak:   peakAMX, flops: 4 * 16 * 16 * 32 * 2, // four tiles
 	}
@@ -39,7 +39,7 @@ var (
 			BF16: streamPairs.roles(), E4M3: pairs8.streams(E4M3), E5M2: pairs8.streams(E5M2),
 		},
 		edge:  edgesAVX512BF16.multiply,
-		lanes: [numTypes]LanesFunc{BF16: lanesPairs.lanes(BF16, nil)},
+		lanes: [numTypes]LanesFunc{BF16: lanesPairs.lanes(BF16, 2, lanesAcross512Pairs)},
 		peak:  peak512Pairs, flops: 24 * 16 * 4,
 	}
 	avx512 = functions{
@@ -67,9 +67,9 @@ var (
 		edge:     edgesAVX512.multiply,
 		unpacked: unpackedOf(&unpackedAVX512, &unpackedAcrossAVX512, vector512, vectorPanelsOf(panelsAVX512, 4)),
 		lanes: [numTypes]LanesFunc{
-			BF16: lanesBF16.lanes(BF16, lanesAcross256BF16),
-			F16:  lanesF16.lanes(F16, lanesAcross256F16),
-			F32:  lanesWords.lanes(F32, lanesAcross256Words),
+			BF16: lanesBF16.lanes(BF16, 1, lanesAcross256BF16),
+			F16:  lanesF16.lanes(F16, 1, lanesAcross256F16),
+			F32:  lanesWords.lanes(F32, 1, lanesAcross256Words),
 		},
 		peak: peak512Words, flops: 24 * 16 * 2,
 	}
@@ -94,9 +94,9 @@ var (
 		edge:     edgesAVX2.multiply,
 		unpacked: unpackedOf(&unpackedAVX2, &unpackedAcrossAVX2, nil, vectorPanelsOf(panelsAVX2, 3)),
 		lanes: [numTypes]LanesFunc{
-			BF16: lanesBF16.lanes(BF16, lanesAcross256BF16),
-			F16:  lanesF16.lanes(F16, lanesAcross256F16),
-			F32:  lanesWords256.lanes(F32, lanesAcross256Words),
+			BF16: lanesBF16.lanes(BF16, 1, lanesAcross256BF16),
+			F16:  lanesF16.lanes(F16, 1, lanesAcross256F16),
+			F32:  lanesWords256.lanes(F32, 1, lanesAcross256Words),
 		},
 		peak: peak256Words, flops: 12 * 8 * 2,
 	}

@@ -24,7 +24,7 @@ type Vectors struct {
 //
 // or, of tiles, which k is a whole number of, what they add. Of the Lanes blocks the first lanes ones, 1 or more, exist;
 // the other sums are of no use. It reads all of every 16 words of which it needs some, and brings as many blocks closer that follow, wherever memory ends. mem is room for
-// 1 KiB for each vector, or for each element in Step if that is more than one.
+// 1 KiB for each vector, or for each element in Step if that is more than one, and of pairs for twice as much.
 type LanesFunc func(k, lanes int, a, b Vectors, sums, mem unsafe.Pointer)
 
 // Lanes returns the kernel's LanesFunc for operands of type t, or nil if it has none, as Hopper's arithmetic has.
@@ -42,7 +42,14 @@ func lanesGeneric(t Type, kpack, step int, add func(sum float32, a, b *[amxStep]
 	return func(k, lanes int, a, b Vectors, sums, mem unsafe.Pointer) {
 		to := unsafe.Slice((*float32)(sums), a.N*b.N*Lanes)
 		words := func(v *Vectors, l, i, w int) (of [amxStep]uint32) {
-			packRow(t, kpack, 1, of[:step], unsafe.Add(v.At, l*v.Block+i*v.Apart+w*kpack*v.Step), step*kpack)
+			for e := range step * kpack {
+				at := unsafe.Add(v.At, l*v.Block+i*v.Apart+(w*kpack+e)*v.Step)
+				if kpack == 1 {
+					packRow(t, 1, 1, of[:], at, 1)
+				} else {
+					of[e/2] |= uint32(*(*uint16)(at)) << (e % 2 * 16)
+				}
+			}
 			return of
 		}
 		for i := range a.N {

@@ -4,50 +4,48 @@ package asm
 
 import "unsafe"
 
-// A laned is an operand of dot products as the assembly reads it: a step is 16 words of every vector, in pieces of 16.
+// A laned is an operand of dot products as the assembly reads it: a step is 16 words of every vector, in pieces of as
+// many elements.
 type laned struct {
-	at            unsafe.Pointer
-	block         int // bytes from one block to the next
-	pieces, apart int // pieces of a step, and bytes from one to the next
-	later         int // bytes from what is brought closer with a piece to the same of the next one
-	next          int // bytes from the first piece to that of the next step
-	n             int // vectors
-	vector, word  int // bytes from a vector, and from a word, to the next where blocks lie side by side
+	at              unsafe.Pointer
+	block           int // bytes from one block to the next
+	pieces, apart   int // pieces of a step, and bytes from one to the next
+	later           int // bytes from what is brought closer with a piece to the same of the next one
+	next            int // bytes from the first piece to that of the next step
+	n               int // vectors
+	vector, element int // bytes from a vector, and from an element, to the next where blocks lie side by side
 }
 
-// lanedOf returns the operand, whose elements take size bytes and a word each.
-func lanedOf(v *Vectors, size int) laned {
-	const line = Lanes * 4 // bytes of a word of all blocks
+// lanedOf returns the operand, whose elements take size bytes, and words kpack of them.
+func lanedOf(v *Vectors, size, kpack int) laned {
+	const line = Lanes * 4 // bytes of an element of all blocks
+	piece := 16 * kpack
 	if v.Step == size {
-		return laned{v.At, v.Block, v.N, v.Apart, v.Apart, 16 * size, v.N, 16 * line, line}
+		return laned{v.At, v.Block, v.N, v.Apart, v.Apart, piece * size, v.N, piece * line, line}
 	}
 	pieces := v.Step / size
-	return laned{v.At, v.Block, pieces, 16 * size, Lanes * 16 * size, 16 * v.Step, v.N, line, pieces * line}
+	return laned{v.At, v.Block, pieces, piece * size, Lanes * piece * size, piece * v.Step, v.N, line, pieces * line}
 }
 
 // lanesAlong are kernels for vectors whose elements lie side by side, for one and two of A and as many of B; some have
-// none for two of both: then those for other vectors take them if there are such, and else one of A at a time.
+// none for two of both.
 type lanesAlong [2][2]func(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int,
 	sums unsafe.Pointer, pitch int)
 
 // lanesAcross are kernels for all vectors.
 type lanesAcross func(k, lanes int, a, b laned, sums, mem unsafe.Pointer)
 
-// lanes returns the LanesFunc for elements of type t.
-func (along *lanesAlong) lanes(t Type, across lanesAcross) LanesFunc {
+// lanes returns the LanesFunc for elements of type t, of which a word has kpack.
+func (along *lanesAlong) lanes(t Type, kpack int, across lanesAcross) LanesFunc {
 	size := t.Size()
 	return func(k, lanes int, a, b Vectors, sums, mem unsafe.Pointer) {
-		rows := 2
-		if a.N > 1 && b.N > 1 && along[1][1] == nil {
-			rows = 1
-		}
-		if a.Step != size || b.Step != size || rows == 1 && across != nil {
-			across(k, lanes, lanedOf(&a, size), lanedOf(&b, size), sums, mem)
+		if a.Step != size || b.Step != size || along[min(a.N, 2)-1][min(b.N, 2)-1] == nil {
+			across(k, lanes, lanedOf(&a, size, kpack), lanedOf(&b, size, kpack), sums, mem)
 			return
 		}
-		for i := 0; i < a.N; i += rows {
+		for i := 0; i < a.N; i += 2 {
 			for j := 0; j < b.N; j += 2 {
-				along[min(a.N-i, rows)-1][min(b.N-j, 2)-1](k, lanes, a.Block, unsafe.Add(a.At, i*a.Apart), a.Apart,
+				along[min(a.N-i, 2)-1][min(b.N-j, 2)-1](k, lanes, a.Block, unsafe.Add(a.At, i*a.Apart), a.Apart,
 					unsafe.Add(b.At, j*b.Apart), b.Apart, unsafe.Add(sums, (i*b.N+j)*Lanes*4), b.N*Lanes*4)
 			}
 		}

@@ -34,7 +34,7 @@ func testLanes(t *testing.T, kern *Kernel, typ Type, twin LanesFunc) {
 	lanes, size, kpack := kern.Lanes(typ), typ.Size(), kern.KPack
 	r := rand.New(rand.NewPCG(5, 6))
 	mem := [3]guarded{newGuarded(t, 1<<18), newGuarded(t, 1<<18), newGuarded(t, most*most*Lanes*4)}
-	aside := aligned(2 * most * 1024)
+	aside := aligned(2 * most * kpack * 1024)
 	for _, values := range operands {
 		for n := range 60 {
 			k, blocks := kern.Words(typ, kpack*(1+r.IntN(deep))), 1+r.IntN(Lanes)
@@ -45,7 +45,7 @@ func testLanes(t *testing.T, kern *Kernel, typ Type, twin LanesFunc) {
 				apart := whole + r.IntN(9)
 				v[i] = Vectors{N: 1 + r.IntN(most), Apart: apart * size, Step: size, Block: block * size}
 				end := (v[i].N-1)*apart + whole
-				if kpack == 1 && r.IntN(2) == 0 { // beside each other
+				if r.IntN(2) == 0 { // beside each other
 					step := v[i].N + r.IntN(most-v[i].N+1)
 					v[i].Apart, v[i].Step, end = size, step*size, step*whole
 				}

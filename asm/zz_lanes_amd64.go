@@ -120,3 +120,13 @@ func lanesAcross256BF16(k, lanes int, a laned, b laned, sums, mem unsafe.Pointer
 //
 //go:noescape
 func lanesAcross256F16(k, lanes int, a laned, b laned, sums, mem unsafe.Pointer)
+
+// Sums of 16 blocks side by side.
+//
+//go:noescape
+func lanesAcross512Pairs(k, lanes int, a laned, b laned, sums, mem unsafe.Pointer)
+
+// Sums of 16 blocks side by side.
+//
+//go:noescape
+func lanesAcross512Tiles(k, lanes int, a laned, b laned, sums, mem unsafe.Pointer)

@@ -162,7 +162,7 @@
 // calls wait for their turn. [Engine.Close] gives the memory back; the shared engine keeps its own. A small product
 // borrows a buffer of less than 1 MiB from a pool that the garbage collector empties, and so does each worker of one
 // with few rows; with AMX of little more than 1 MiB. Workers that share out K have the sums of its blocks from the
-// engine, at most 2 MiB, or of dot products a 128th of A and B.
+// engine, at most 2 MiB, or of dot products a 64th of A and B.
 //
 // In steady state, that is with rings of the size already there, Multiply allocates nothing, whatever its options.
 //

@@ -12,8 +12,8 @@ import (
 const (
 	dotGroup = 256 // blocks that are summed before their sums are added to those before
 
-	dotChains = plan.DotMost * asm.Lanes * 4         // bytes of the sums of blocks side by side
-	dotAside  = (plan.DotMost + plan.DotStep) * 1024 // and of what kernels put side by side
+	dotChains = plan.DotMost * asm.Lanes * 4 // bytes of the sums of blocks side by side
+	dotAside  = 3 * plan.DotMost * 1024      // and of what kernels put side by side
 )
 
 // vectors returns n vectors of v, along whose rows in memory K lies or not.
@@ -65,7 +65,7 @@ func (in *slab) dotSums(first, n int, sums unsafe.Pointer) {
 		}
 		mem := s.mem[dotChains+dotAside:]
 		for _, v := range [...]*asm.Vectors{&a, &b} {
-			if first == whole || in.Kernel.KPack == 2 && v.Step != each {
+			if first == whole {
 				mem = alone(v, (blocks-1)*deep+depth, each, mem)
 			}
 		}

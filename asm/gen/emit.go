@@ -74,12 +74,16 @@ func (s *source) text(name, params, flags string, frame int, doc string) {
 // structs are the types of parameters of more than a word, and their fields, of a word each.
 var structs = map[string][]string{
 	"Packing": {"B", "Stride", "KContiguous", "K", "Panel", "Next", "Pitch"},
-	"laned":   {"at", "block", "pieces", "apart", "later", "next", "n", "vector", "word"},
+	"laned":   {"at", "block", "pieces", "apart", "later", "next", "n", "vector", "element"},
 }
 
 // arg returns a parameter of the function, an operand.
 func (s *source) arg(name string) string {
-	return fmt.Sprintf("%s+%d(FP)", name, 8*slices.Index(s.params, name))
+	i := slices.Index(s.params, name)
+	if i < 0 {
+		panic("no parameter " + name)
+	}
+	return fmt.Sprintf("%s+%d(FP)", name, 8*i)
 }
 
 // load moves parameters of the function into registers: pairs of a name and a register.

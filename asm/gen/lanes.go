@@ -28,6 +28,8 @@ func writeLanes(s *source) {
 	for _, f := range asWords {
 		kernels[2].lanesAcross(s, f)
 	}
+	kernels[0].lanesAcross(s, pairs)
+	kernels[1].lanesAcross(s, tiles)
 }
 
 // blocks writes a table at disp(SP) of how far 16 blocks are from the first, of A or B; those that do not exist repeat
@@ -262,19 +264,28 @@ func (s *source) addTile(sum int) {
 	s.op("VADDPS Z%d, Z%d, Z%d", sum, tileEven(sum), sum)
 }
 
-// lanesAcross writes the kernel for any vectors, also with elements beside those of others. It puts the 16 words of a
-// piece of every block side by side, those of all pieces of A and of B, and then sums every pair of vectors.
+// lanesAcross writes the kernel for any vectors, also with elements beside those of others. It puts the elements of a
+// piece, 16 words of every block, side by side as float32, those of all pieces of A and of B, and then sums every pair
+// of vectors.
 //
 //	CX words left   R8 A   R9 B   DI what is side by side
 func (k kernel) lanesAcross(s *source, f form) {
-	s.function("lanesAcross256"+f.name, "k, lanes int, a laned, b laned, sums, mem unsafe.Pointer", 256,
-		"Sums of 16 blocks side by side.")
+	side, elements := f, f.kpack*16 // of a piece
+	if f.kpack == 2 {
+		side = bf16
+	}
+	mxcsr := 256
+	s.function(fmt.Sprintf("lanesAcross%s%s", k.set(), f.name),
+		"k, lanes int, a laned, b laned, sums, mem unsafe.Pointer", mxcsr+8, "Sums of 16 blocks side by side.")
 	s.load("lanes", "R10")
 	for table, of := range []string{"a", "b"} {
 		s.load(of+"_block", "R9")
 		s.blocks(128*table, of)
 	}
-	f.upperHalves(s)
+	side.upperHalves(s)
+	if f == tiles {
+		s.asTiles(mxcsr)
+	}
 	s.load("k", "CX", "a_at", "R8", "b_at", "R9")
 	s.label("loop")
 	s.load("mem", "DI")
@@ -290,8 +301,10 @@ func (k kernel) lanesAcross(s *source, f form) {
 		s.op("ADDQ %s, R10", s.arg(of+"_at"))
 		s.load(of+"_pieces", "R11", of+"_apart", "R12", of+"_later", "R13")
 		s.label("piece_" + of)
-		f.aside(s, 128*table)
-		s.op("ADDQ $1024, DI")
+		for half := range f.kpack {
+			side.aside(s, 128*table, half*16)
+		}
+		s.op("ADDQ $%d, DI", elements*64)
 		s.op("ADDQ R12, SI")
 		s.op("ADDQ R13, R10")
 		s.op("DECQ R11")
@@ -299,35 +312,19 @@ func (k kernel) lanesAcross(s *source, f form) {
 		s.op("ADDQ %s, %s", s.arg(of+"_next"), at)
 	}
 	s.comment("BX words of a step   SI DI vectors of A, B   R10 R11 of them left   " +
-		"R12 R13 from word to word   R15 sums")
+		"R12 R13 from element to element   R15 sums")
 	s.op("MOVQ $16, BX")
 	s.op("CMPQ CX, BX")
 	s.op("CMOVQLT CX, BX")
-	s.load("mem", "SI", "a_n", "R10", "a_word", "R12", "b_word", "R13", "sums", "R15")
+	s.load("mem", "SI", "a_n", "R10", "a_element", "R12", "b_element", "R13", "sums", "R15")
 	s.label("row")
 	s.load("a_pieces", "DI", "b_n", "R11")
-	s.op("SHLQ $10, DI")
+	s.op("IMULQ $%d, DI", elements*64)
 	s.op("ADDQ %s, DI", s.arg("mem"))
 	s.label("column")
 	s.op("MOVQ SI, AX")
 	s.op("MOVQ DI, DX")
-	for half := range 2 {
-		s.op("VMOVUPS %d(R15), Y%d", 32*half, half)
-	}
-	s.op("MOVQ BX, R14")
-	s.label("word")
-	for half := range 2 {
-		s.op("VMOVUPS %d(AX), Y%d", 32*half, 2+half)
-		s.op("VMOVUPS %d(DX), Y%d", 32*half, 4+half)
-		k.multiply(s, half, 2+half, 4+half)
-	}
-	s.op("ADDQ R12, AX")
-	s.op("ADDQ R13, DX")
-	s.op("DECQ R14")
-	s.op("JNZ word")
-	for half := range 2 {
-		s.op("VMOVUPS Y%d, %d(R15)", half, 32*half)
-	}
+	k.acrossWords(s, f)
 	s.op("ADDQ $64, R15")
 	s.op("ADDQ %s, DI", s.arg("b_vector"))
 	s.op("DECQ R11")
@@ -337,21 +334,87 @@ func (k kernel) lanesAcross(s *source, f form) {
 	s.op("JNZ row")
 	s.op("SUBQ $16, CX")
 	s.op("JG loop")
+	if f == tiles {
+		s.op("LDMXCSR %d(SP)", mxcsr)
+	}
 	s.ret()
 }
 
-// aside puts the words of a piece at SI of 16 blocks side by side at DI, with a table of blocks, and brings as many
-// bytes at R10 closer.
-func (f form) aside(s *source, table int) {
+// acrossWords adds the products of BX words of the vectors at AX and DX to the sums at R15. R14 counts.
+func (k kernel) acrossWords(s *source, f form) {
+	const sum = 31 // with 512 bits
+	even, odd := tileEven(sum), tileOdd(sum)
+	next := func() {
+		s.op("ADDQ R12, AX")
+		s.op("ADDQ R13, DX")
+	}
+	s.op("MOVQ BX, R14")
+	switch f {
+	case pairs:
+		s.op("VMOVUPS (R15), Z%d", sum)
+		s.label("word")
+		for o := range 2 { // the upper halves of float32 are bf16
+			for i, at := range []string{"AX", "DX"} {
+				if o == 0 {
+					s.op("VPSRLD $16, (%s), Z%d", at, 16+i)
+				} else {
+					s.op("VPORD (%s), Z%d, Z%d", at, 16+i, 16+i)
+				}
+			}
+			next()
+		}
+		k.multiply(s, sum, 16, 17)
+	case tiles:
+		s.op("VMOVUPS (R15), Z%d", sum)
+		for _, z := range []int{even, odd} {
+			k.zero(s, z)
+		}
+		s.label("word")
+		for _, to := range []int{even, odd} {
+			s.op("VMOVUPS (AX), Z20")
+			s.op("VMOVUPS (DX), Z21")
+			k.multiply(s, to, 20, 21)
+			next()
+		}
+	default:
+		for half := range 2 {
+			s.op("VMOVUPS %d(R15), Y%d", 32*half, half)
+		}
+		s.label("word")
+		for half := range 2 {
+			s.op("VMOVUPS %d(AX), Y%d", 32*half, 2+half)
+			s.op("VMOVUPS %d(DX), Y%d", 32*half, 4+half)
+			k.multiply(s, half, 2+half, 4+half)
+		}
+		next()
+	}
+	s.op("DECQ R14")
+	s.op("JNZ word")
+	switch f {
+	case pairs:
+		s.op("VMOVUPS Z%d, (R15)", sum)
+	case tiles:
+		s.addTile(sum)
+		s.op("VMOVUPS Z%d, (R15)", sum)
+	default:
+		for half := range 2 {
+			s.op("VMOVUPS Y%d, %d(R15)", half, 32*half)
+		}
+	}
+}
+
+// aside puts 16 elements, from one on, of a piece at SI of 16 blocks side by side at DI, with a table of blocks, and
+// brings as many bytes at R10 closer.
+func (f form) aside(s *source, table, from int) {
 	for half := range 4 { // of blocks, then of words
 		first, at := half%2*8, half/2*8
 		f.transpose8x8(s, func(i int) string {
 			s.op("MOVQ %d(SP), AX", table+8*(first+i))
-			return fmt.Sprintf("%d(SI)(AX*1)", at*f.bytes)
+			return fmt.Sprintf("%d(SI)(AX*1)", (from+at)*f.bytes)
 		}, func(i int) {
 			if at == 0 && 64*(first+i) < 16*16*f.bytes {
-				s.op("PREFETCHT1 %d(R10)", 64*(first+i))
+				s.op("PREFETCHT1 %d(R10)", from*16*f.bytes+64*(first+i))
 			}
-		}, func(w, reg int) { s.op("VMOVUPS Y%d, %d(DI)", reg, 64*(at+w)+4*first) })
+		}, func(w, reg int) { s.op("VMOVUPS Y%d, %d(DI)", reg, 64*(from+at+w)+4*first) })
 	}
 }

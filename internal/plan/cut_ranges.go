@@ -61,7 +61,7 @@ func (q *Problem) adds(cut *SlabCut, workers int) float64 {
 
 // dotted reports whether the product is best computed as dot products.
 func (q *Problem) dotted() bool {
-	return q.ElemA == q.ElemB && q.M*q.N*q.Kernel.KPack <= DotMost &&
+	return q.ElemA == q.ElemB && q.M*q.N <= DotMost && (q.M*q.N < dotFew || !q.readsFast()) &&
 		q.K >= dotBlocks*q.Elem.Block() && q.FormB != InPanels && q.Kernel.Lanes(q.Elem) != nil &&
 		q.linesUp(!q.TransA, q.PitchA) && q.linesUp(q.FormB == AlongK, q.PitchB)
 }

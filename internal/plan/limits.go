@@ -31,9 +31,10 @@ const (
 
 // A product of few elements and a deep K is a few dot products.
 const (
-	DotMost   = 8         // most elements of C, half as many of pairs
+	DotMost   = 16        // most elements of C
+	dotFew    = 8         // fewest that are faster by tiles where those need no panels
 	dotBlocks = 8         // fewest blocks of K
-	DotStep   = 4         // most elements from one of a vector to the next
+	DotStep   = 8         // most elements from one of a vector to the next
 	dotShare  = 128 << 10 // fewest bytes of A and B that are worth a worker
 	dotRange  = 64 << 10  // the same of what one takes at a time
 )
