@@ -61,8 +61,9 @@ func (q *Problem) adds(cut *SlabCut, workers int) float64 {
 
 // dotted reports whether the product is best computed as dot products.
 func (q *Problem) dotted() bool {
-	return q.ElemA == q.ElemB && q.M*q.N <= DotMost && (q.M*q.N < dotFew || !q.readsFast()) &&
-		q.K >= dotBlocks*q.Elem.Block() && q.FormB != InPanels && q.Kernel.Lanes(q.Elem) != nil &&
+	size := q.M * q.N
+	return q.ElemA == q.ElemB && size <= DotMost && (size < dotFew || !q.readsFast()) &&
+		q.K >= max(dotBlocks, dotEach*size)*q.Elem.Block() && q.FormB != InPanels && q.Kernel.Lanes(q.Elem) != nil &&
 		q.linesUp(!q.TransA, q.PitchA) && q.linesUp(q.FormB == AlongK, q.PitchB)
 }
 

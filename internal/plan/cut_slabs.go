@@ -60,12 +60,19 @@ func (q *Problem) slabSource() SourceB {
 }
 
 // few reports whether kernels for few rows multiply faster than tiles where B stays in a cache. Tiles have all
-// of their rows, however few are wanted.
+// of their rows, however few are wanted, but a panel of pairs is soon packed.
 func (q *Problem) few() bool {
 	workers, on, k := q.AtOnce(), q.On, q.Kernel
 	cached := q.N*q.K < streamMin || workers > 2 && q.held(workers, on.Columns[few].part[q.FormB]) &&
 		!q.spills(q.N/workers, q.K, 4*on.l2) // or hardly a quarter of it stays
-	return q.M <= on.fewRows[q.FormB] && cached && q.sizeB() > on.fewLeast[q.FormB] && !q.TransC && q.streams() &&
+	var packed bool
+	switch q.FormB {
+	case AlongK:
+		packed = q.sizeB() <= on.fewLeast
+	case InRows:
+		packed = k.KPack == 2 && q.N <= k.NR && q.sizeB() >= on.fewPanel
+	}
+	return q.M <= on.fewRows[q.FormB] && cached && !packed && !q.TransC && q.streams() &&
 		max(k.PanelA(q.Words(q.K)), q.M*q.N*4) <= fewBytes
 }
 

@@ -34,6 +34,7 @@ const (
 	DotMost   = 16        // most elements of C
 	dotFew    = 8         // fewest that are faster by tiles where those need no panels
 	dotBlocks = 8         // fewest blocks of K
+	dotEach   = 2         // the same for each element of C
 	DotStep   = 8         // most elements from one of a vector to the next
 	dotShare  = 128 << 10 // fewest bytes of A and B that are worth a worker
 	dotRange  = 64 << 10  // the same of what one takes at a time

@@ -32,7 +32,8 @@ type Tuning struct {
 
 	// How few rows are multiplied.
 	fewRows    [forms]int  // rows up to which kernels for few are faster than tiles where B stays in a cache (F)
-	fewLeast   [forms]int  // bytes of B up to which they are not (S)
+	fewLeast   int         // bytes of a B along K up to which they are not (S)
+	fewPanel   int         // the same in rows, but from which on, of pairs of no more than a panel (F)
 	streamed   [forms]int  // rows up to which they take a B in a stream, as it lies or is packed (F)
 	alongSpare int         // rows that may be missing to whole panels where columns of B are read as rows of A (F)
 	swept      [crowds]int // rows up to which a kernel packs pieces of B as it multiplies them (F)
@@ -107,7 +108,7 @@ var words = Tuning{
 	panelB:    6,
 
 	fewRows:    [forms]int{8, 8, 4},
-	fewLeast:   [forms]int{AlongK: 32 << 10},
+	fewLeast:   32 << 10,
 	streamed:   [forms]int{8, 8, 32},
 	alongSpare: 4,
 	fresh:      [forms]int{256, 256, 0},
@@ -138,14 +139,13 @@ var tunings = []struct {
 		for c := few; c < crowds; c++ {
 			t.Columns[c].part[InRows] = 1. / 3
 		}
-		t.fewLeast[InRows] = 8 << 10
 	}},
 	{"", "avx2", func(t *Tuning) {
 		for c := range t.Columns {
 			t.Columns[c].Most[AlongK] = 64 // nothing is packed behind products
 		}
 		t.fewRows = [forms]int{4, 4, 3}
-		t.fewLeast[AlongK] = 64 << 10
+		t.fewLeast = 64 << 10
 		t.streamed = [forms]int{4, 4, 8}
 		t.fresh[InRows] = 128
 		t.unpackedThin[InPanels] = 1 << 30
@@ -194,7 +194,7 @@ func amxTuning(t *Tuning) {
 	t.ownC = true
 	t.panelA, t.panelB, t.slabFlops = 10, 32, 256<<10
 	t.fewRows = [forms]int{4, 4, 2}
-	t.fewLeast[AlongK] = 8 << 10
+	t.fewLeast, t.fewPanel = 8<<10, 8<<10
 	t.streamed = [forms]int{8, 4, 4}
 	t.alongSpare = 32
 	t.swept = [crowds]int{64, 48, 48, 32}
