@@ -30,15 +30,16 @@ func TestLanes(t *testing.T) {
 }
 
 func testLanes(t *testing.T, kern *Kernel, typ Type, twin LanesFunc) {
-	const most, deep = 4, 48 // vectors, words
+	const most, deep = 8, 48 // vectors, words
 	lanes, size, kpack := kern.Lanes(typ), typ.Size(), kern.KPack
 	r := rand.New(rand.NewPCG(5, 6))
-	mem := [3]guarded{newGuarded(t, 1<<18), newGuarded(t, 1<<18), newGuarded(t, most*most*Lanes*4)}
-	aside := aligned(2 * most * kpack * 1024)
+	mem := [3]guarded{newGuarded(t, 1<<19), newGuarded(t, 1<<19), newGuarded(t, most*most*Lanes*4)}
+	room := newGuarded(t, 2*most*kpack*1024)
 	for _, values := range operands {
 		for n := range 60 {
 			k, blocks := kern.Words(typ, kpack*(1+r.IntN(deep))), 1+r.IntN(Lanes)
 			var v [2]Vectors
+			aside := 0
 			whole := (k + 15) &^ 15 * kpack // elements that may be read
 			block := (whole+8)*most + r.IntN(40)
 			for i := range v {
@@ -54,6 +55,7 @@ func testLanes(t *testing.T, kern *Kernel, typ Type, twin LanesFunc) {
 					v[i].At = mem[i].first(end)
 				}
 				filler(r, values.word)(v[i].At, end, 4/size)
+				aside += max(v[i].N, v[i].Step/size) * kpack * 1024
 			}
 			count := v[0].N * v[1].N * Lanes
 			sums := mem[2].last(count * 4)
@@ -62,7 +64,7 @@ func testLanes(t *testing.T, kern *Kernel, typ Type, twin LanesFunc) {
 				got[l] = r.Float32() * float32(n%3)
 			}
 			from, want := append([]float32(nil), got...), append([]float32(nil), got...)
-			lanes(k, blocks, v[0], v[1], sums, aside)
+			lanes(k, blocks, v[0], v[1], sums, room.last(aside))
 			twin(k, blocks, v[0], v[1], unsafe.Pointer(unsafe.SliceData(want)), nil)
 			what := fmt.Sprintf("%s: k %d, %d blocks of %+v", values.name, k, blocks, v)
 			for e, x := range got {
