@@ -12,6 +12,12 @@ import (
 func TestPeak(t *testing.T) {
 	for _, k := range asm.Kernels() {
 		got, err := Peak(t.Context(), k, 1, 2*time.Millisecond)
+		for range 100 { // others may have had the core all the time
+			if err != nil || got > 0 {
+				break
+			}
+			got, err = Peak(t.Context(), k, 1, 2*time.Millisecond)
+		}
 		if unsupported := k.Supported(); unsupported != nil {
 			if !errors.Is(err, unsupported) {
 				t.Errorf("%s: error %v, want %v", k.Name, err, unsupported)
