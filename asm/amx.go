@@ -23,7 +23,7 @@ const (
 )
 
 // goTiles are the functions that goamx has in Go alone, where there is no assembly for it.
-var goTiles = functions{lanes: lanesGo(2, amxStep, dotTile, BF16)}
+var goTiles = functions{lanes: lanesGo(2, chainTiles, BF16)}
 
 // stripTiles and stripRowsTiles are the twins of the strip kernels of AMX.
 func stripTiles(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to Store) {

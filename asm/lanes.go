@@ -23,8 +23,9 @@ type Vectors struct {
 //	sums[i][j][l] += a[block l][vector i][w] · b[block l][vector j][w]
 //
 // or, of tiles, which k is a whole number of, what they add. Of the Lanes blocks the first lanes ones, 1 or more, exist;
-// the other sums are of no use. It reads all of every 16 words of which it needs some, and brings as many blocks closer that follow, wherever memory ends. mem is room for
-// 1 KiB for each vector, or for each element in Step if that is more than one, and of pairs for twice as much.
+// the other sums are of no use. It reads all of every 16 words of which it needs some, and brings as many blocks closer
+// that follow, wherever memory ends. mem is room for 1 KiB, or of pairs 2, for each vector, or for each element in Step
+// if that is more than one.
 type LanesFunc func(k, lanes int, a, b Vectors, sums, mem unsafe.Pointer)
 
 // Lanes returns the kernel's LanesFunc for operands of type t, or nil if it has none, as Hopper's arithmetic has.
@@ -36,29 +37,24 @@ func (k *Kernel) Lanes(t Type) LanesFunc {
 	return k.lanes[t]
 }
 
-// lanesGeneric returns the twin of the LanesFunc for operands of type t of a kernel whose words hold kpack elements and
-// that goes on with a sum by step words as add does.
-func lanesGeneric(t Type, kpack, step int, add func(sum float32, a, b *[amxStep]uint32) float32) LanesFunc {
+// A chainFunc goes on with a sum by the products of as many words of a and of b.
+type chainFunc func(sum float32, a, b []uint32) float32
+
+// lanesGeneric returns the twin of the LanesFunc for operands of type t of a kernel whose words hold kpack elements.
+func lanesGeneric(t Type, kpack int, chain chainFunc) LanesFunc {
 	return func(k, lanes int, a, b Vectors, sums, mem unsafe.Pointer) {
+		const most = 4 * amxStep // words at a time
 		to := unsafe.Slice((*float32)(sums), a.N*b.N*Lanes)
-		words := func(v *Vectors, l, i, w int) (of [amxStep]uint32) {
-			for e := range step * kpack {
-				at := unsafe.Add(v.At, l*v.Block+i*v.Apart+(w*kpack+e)*v.Step)
-				if kpack == 1 {
-					packRow(t, 1, 1, of[:], at, 1)
-				} else {
-					of[e/2] |= uint32(*(*uint16)(at)) << (e % 2 * 16)
-				}
-			}
-			return of
-		}
-		for i := range a.N {
-			for j := range b.N {
-				for l := range lanes {
-					sum := &to[(i*b.N+j)*Lanes+l]
-					for w := 0; w < k; w += step {
-						wordsA, wordsB := words(&a, l, i, w), words(&b, l, j, w)
-						*sum = add(*sum, &wordsA, &wordsB)
+		var wordsA, wordsB [most]uint32
+		for w := 0; w < k; w += most {
+			n := min(k-w, most)
+			for l := range lanes {
+				for i := range a.N {
+					a.words(t, kpack, l, i, w, wordsA[:n])
+					for j := range b.N {
+						b.words(t, kpack, l, j, w, wordsB[:n])
+						sum := &to[(i*b.N+j)*Lanes+l]
+						*sum = chain(*sum, wordsA[:n], wordsB[:n])
 					}
 				}
 			}
@@ -66,26 +62,61 @@ func lanesGeneric(t Type, kpack, step int, add func(sum float32, a, b *[amxStep]
 	}
 }
 
-// byWord returns the add of lanesGeneric that goes on by a word.
-func byWord(add func(sum float32, a, b uint32) float32) func(sum float32, a, b *[amxStep]uint32) float32 {
-	return func(sum float32, a, b *[amxStep]uint32) float32 { return add(sum, a[0], b[0]) }
+// words sets to to the words from the given one on of block l of vector i.
+func (v *Vectors) words(t Type, kpack, l, i, word int, to []uint32) {
+	at := unsafe.Add(v.At, l*v.Block+i*v.Apart+word*kpack*v.Step)
+	if v.Step == t.Size() {
+		packRow(t, kpack, 1, to, at, len(to)*kpack)
+		return
+	}
+	for w := range to {
+		switch {
+		case t == F32:
+			to[w] = *(*uint32)(at)
+		case kpack == 2:
+			to[w] = uint32(*(*uint16)(at)) | uint32(*(*uint16)(unsafe.Add(at, v.Step)))<<16
+		case t == BF16:
+			to[w] = uint32(*(*uint16)(at)) << 16
+		default:
+			to[w] = widenF16(*(*uint16)(at))
+		}
+		at = unsafe.Add(at, kpack*v.Step)
+	}
 }
 
 // lanesGo are the twins for all types of a kernel.
-func lanesGo(
-	kpack, step int, add func(sum float32, a, b *[amxStep]uint32) float32, types ...Type,
-) (f [numTypes]LanesFunc) {
+func lanesGo(kpack int, chain chainFunc, types ...Type) (f [numTypes]LanesFunc) {
 	for _, t := range types {
-		f[t] = lanesGeneric(t, kpack, step, add)
+		f[t] = lanesGeneric(t, kpack, chain)
 	}
 	return f
 }
 
-// addFMA is one step of mulFMA, addGo of mulGo, for the bits of float32s.
-func addFMA(sum float32, a, b uint32) float32 {
-	return fma32(math.Float32frombits(a), math.Float32frombits(b), sum)
+// chainFMA sums as mulFMA does, chainGo as mulGo, chainBF16 as mulDotBF16 and chainTiles as mulTiles.
+func chainFMA(sum float32, a, b []uint32) float32 {
+	for w, x := range a {
+		sum = fma32(math.Float32frombits(x), math.Float32frombits(b[w]), sum)
+	}
+	return sum
 }
 
-func addGo(sum float32, a, b uint32) float32 {
-	return sum + float32(math.Float32frombits(a)*math.Float32frombits(b))
+func chainGo(sum float32, a, b []uint32) float32 {
+	for w, x := range a {
+		sum += float32(math.Float32frombits(x) * math.Float32frombits(b[w]))
+	}
+	return sum
+}
+
+func chainBF16(sum float32, a, b []uint32) float32 {
+	for w, x := range a {
+		sum = dotBF16(sum, x, b[w])
+	}
+	return sum
+}
+
+func chainTiles(sum float32, a, b []uint32) float32 {
+	for w := 0; w < len(a); w += amxStep {
+		sum = dotTile(sum, (*[amxStep]uint32)(a[w:]), (*[amxStep]uint32)(b[w:]))
+	}
+	return sum
 }

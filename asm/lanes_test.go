@@ -11,18 +11,20 @@ import (
 // tiles, between pages that fault.
 func TestLanes(t *testing.T) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
-		step, add := 1, byWord(map[int]func(float32, uint32, uint32) float32{1: addFMA, 2: dotBF16}[kern.KPack])
+		chain := chainFMA
 		switch {
 		case kern.Name == "go":
-			add = byWord(addGo)
+			chain = chainGo
 		case kern.step == amxStep:
-			step, add = amxStep, dotTile
+			chain = chainTiles
+		case kern.KPack == 2:
+			chain = chainBF16
 		}
 		for _, typ := range []Type{BF16, F16, F32} {
 			if got, want := kern.Lanes(typ) != nil, kern.Accepts(typ); got != want {
 				t.Fatalf("%v: it has lanes: %v, want %v", typ, got, want)
 			} else if got {
-				twin := lanesGeneric(typ, kern.KPack, step, add)
+				twin := lanesGeneric(typ, kern.KPack, chain)
 				t.Run(typ.String(), func(t *testing.T) { testLanes(t, kern, typ, twin) })
 			}
 		}

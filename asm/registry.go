@@ -45,13 +45,13 @@ func register(c cpu) []*Kernel {
 		{
 			Name: "go", ISA: "Go", MR: goMR, NR: goNR, KPack: 1,
 			Ref: mulGo, functions: functions{
-				mul: mulGo, lanes: lanesGo(1, 1, byWord(addGo), BF16, F16, F32), peak: peakGo, flops: peakGoFlops,
+				mul: mulGo, lanes: lanesGo(1, chainGo, BF16, F16, F32), peak: peakGo, flops: peakGoFlops,
 			},
 		},
 		{
 			Name: "gobf16", ISA: "Go", MR: 8, NR: 32, KPack: 2,
 			Ref: mulDotBF16, functions: functions{
-				mul: mulDotBF16, lanes: lanesGo(2, 1, byWord(dotBF16), BF16), peak: peakDotBF16, flops: peakDotBF16Flops,
+				mul: mulDotBF16, lanes: lanesGo(2, chainBF16, BF16), peak: peakDotBF16, flops: peakDotBF16Flops,
 			},
 		},
 		{
@@ -59,7 +59,8 @@ func register(c cpu) []*Kernel {
 			Ref: mulTiles, functions: functions{
 				strip: stripTiles, rows: stripRowsTiles, stores: StoreBF16,
 				packA: withoutTiles.packA, packB: withoutTiles.packB, stream: withoutTiles.stream,
-				lanes: withoutTiles.lanes, sweep: sweepGeneric(&tilesShape, mulTiles), peak: peakDotBF16, flops: peakDotBF16Flops,
+				lanes: withoutTiles.lanes, sweep: sweepGeneric(&tilesShape, mulTiles),
+				peak: peakDotBF16, flops: peakDotBF16Flops,
 			},
 		},
 		{

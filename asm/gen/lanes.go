@@ -10,7 +10,11 @@ var laned = []struct {
 	kernel kernel
 	forms  []form
 	most   int
-}{{kernels[0], []form{pairs}, 4}, {kernels[1], []form{words}, 4}, {kernels[1], []form{tiles}, 2}, {kernels[2], asWords, 2}}
+}{
+	{kernels[0], []form{pairs}, 4},
+	{kernels[1], []form{words}, 4}, {kernels[1], []form{tiles}, 2},
+	{kernels[2], asWords, 2},
+}
 
 // tiles are pairs of bf16 that are multiplied as AMX does, 16 at a time; see the stream kernels for tiles.
 var tiles = form{"Tiles", 2, 2}
@@ -185,8 +189,9 @@ func (k kernel) lanesAlong(s *source, f form, rows, columns int) {
 	s.op("PCALIGN $64")
 	s.label("loop")
 	if f == tiles {
-		for i := range 2 * rows * columns {
-			k.zero(s, tileEven(31)-i/2+2*(i%2))
+		for i := range rows * columns {
+			k.zero(s, tileEven(31-i))
+			k.zero(s, tileOdd(31-i))
 		}
 	}
 	for v := range vecs { // one after the other, so that a line is there until all of it is read
