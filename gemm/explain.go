@@ -75,10 +75,14 @@ func Explain(a Question) (string, error) {
 func (a *Question) product(k *asm.Kernel) *product {
 	p := &product{Problem: plan.Problem{K: a.K, Kernel: k, Elem: a.Type}, alpha: 1}
 	p.a = view{rows: a.M, cols: a.K, elem: a.Type, trans: a.TransA}
-	p.b = view{rows: a.K, cols: a.N, elem: a.Type, trans: a.TransB && !a.Packed, packed: a.Packed && a.N > 1}
+	p.b = view{rows: a.K, cols: a.N, elem: a.Type, trans: a.TransB}
 	p.c = view{rows: a.M, cols: a.N, elem: a.Out}
 	for _, v := range []*view{&p.a, &p.b, &p.c} {
 		_, v.stride = v.stored()
+	}
+	if a.Packed {
+		p.b = panelsFor(k, a.Type, a.K, a.N)
+		p.b.asColumns()
 	}
 	p.vector()
 	p.pose()

@@ -25,7 +25,7 @@ import (
 //	48      20     MR, NR, KPack, KStep, and the bytes of a panel one stage deep
 //	68       4     elements of K in a stage
 //	72      16     rows, columns of B
-//	88             the panels, as they lie in memory, or a single column
+//	88             the panels, as they lie in memory, or the columns
 //	last     4     CRC-32C of all that comes before
 const (
 	packedMagic   = "LHPACKED"
@@ -174,7 +174,7 @@ func parsePacked(data []byte, t asm.Type) (v view, panels []byte, err error) {
 // elements, and so is made from them anew: where it comes out otherwise, it was forged.
 func (v *view) load(panels []byte) error {
 	data := v.hold(len(panels))
-	if v.cols == 1 {
+	if v.keeps() {
 		copy(data, panels)
 		return nil
 	}

@@ -163,9 +163,14 @@ func TestPackedSize(t *testing.T) {
 
 func testPackedSize[T gemm.Element](t *testing.T) {
 	eachKernel(t, typeOf[T](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		for _, d := range [][2]int{{1, 1}, {901, 1}, {1, 2}, {700, 3 * k.NR}, {1500, k.NR + 1}} {
+		deep := 256 * typeOf[T]().Block() // from which on few columns are kept
+		for i, d := range [][2]int{{1, 1}, {901, 1}, {1, 2}, {700, 3 * k.NR}, {1500, k.NR + 1},
+			{deep, 2}, {deep - 1, 2}, {deep + 5, 8}, {deep, 9}} {
+			if d[0] > 2000 && (slowKernel(k.Name) || k.Arithmetic != gemm.Native || raceEnabled) {
+				continue
+			}
 			s := size(1, d[1], d[0], opts...)
-			s.tb = true
+			s.tb, s.padB = i%2 == 0, i%3
 			want := product[float32, T](t, s)
 			o := build[float32, T](t, s)
 			p, err := gemm.Pack(o.b, opts...)
@@ -177,8 +182,8 @@ func testPackedSize[T gemm.Element](t *testing.T) {
 				((d[1] + k.NR - 1) / k.NR * k.NR)
 			least, most := elements*typeOf[T]().Size(), elements*typeOf[T]().Size()
 			switch {
-			case d[1] == 1:
-				least, most = d[0]*typeOf[T]().Size(), d[0]*typeOf[T]().Size()
+			case d[1] == 1, d[0] >= deep && d[1] <= 8:
+				least, most = d[0]*d[1]*typeOf[T]().Size(), d[0]*d[1]*typeOf[T]().Size()
 			case k.Arithmetic == gemm.Hopper:
 				least, most = 5*elements, 6*elements+128*(elements/k.NR/step)
 			}
@@ -208,7 +213,11 @@ func TestPackedGuard(t *testing.T) {
 	}
 	eachKernel(t, asm.BF16, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
 		for _, atEnd := range []bool{false, true} {
-			for _, d := range [][3]int{{1, 1, 1}, {k.MR, k.NR, 700}, {k.MR + 1, 2*k.NR + 3, 95}} {
+			for _, d := range [][3]int{{1, 1, 1}, {k.MR, k.NR, 700}, {k.MR + 1, 2*k.NR + 3, 95},
+				{2, 2, 256*512 + 1}, {7, 1, 4099}} {
+				if d[2] > 5000 && (slowKernel(k.Name) || k.Arithmetic != gemm.Native || raceEnabled) {
+					continue
+				}
 				s := size(d[0], d[1], d[2], opts...)
 				want := product[float32, bf16.BF16](t, s)
 				o := build[float32, bf16.BF16](t, s)

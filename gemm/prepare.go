@@ -22,9 +22,7 @@ func (s *settings) prepare(p *product, opts []Option) error {
 	if err != nil {
 		return fmt.Errorf("gemm: %w", err)
 	}
-	if p.b.packed && p.b.cols == 1 { // as it was: a panel would be as wide as the kernel's
-		p.b.packed, p.b.stride = false, 1
-	}
+	p.b.asColumns()
 	p.Kernel, p.K, p.alpha, p.beta = k, p.a.cols, s.alpha, s.beta
 	if k.Arithmetic != Native {
 		if err := s.cutParts(p); err != nil {
@@ -70,7 +68,7 @@ func (s *settings) cutParts(p *product) error {
 // vector makes the product of a matrix by a vector, of which no ring is asked, that of a row by the transpose of the
 // matrix.
 func (p *product) vector() {
-	if !p.Asked.Any && p.c.cols == 1 && p.c.stride == 1 { // one that was packed is plain by now
+	if !p.Asked.Any && p.c.cols == 1 && p.c.stride == 1 {
 		p.transpose()
 		p.c.row()
 		p.a.row()
