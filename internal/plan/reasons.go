@@ -65,6 +65,11 @@ func (q *Problem) others(t *strings.Builder, g *Plan) {
 			fmt.Fprintf(t, "not by   %s: %s\n", what, fmt.Sprintf(format, args...))
 		}
 	}
+	if g.B == DotsOfB {
+		fmt.Fprintf(t, "no other: %d elements of C by so deep a K are dot products; %.0f KiB of A and B, and less than %d "+
+			"stay with their caller\n", q.M*q.N, q.dotBytes()/(1<<10), 2*dotShare>>10)
+		return
+	}
 	if g.Share == ByCaller && q.Alone(c) {
 		fmt.Fprintf(t, "no other: %s MFLOP count as %s, and up to %s stay with their caller\n",
 			mega(q.flops()), mega(q.counted(c)), mega(q.On.shared[c]))
