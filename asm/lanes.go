@@ -9,8 +9,8 @@ import (
 const Lanes = 16
 
 // Vectors are an operand of dot products, rows of A or columns of B: element k of block l of vector i is
-// l·Block + i·Apart + k·Step bytes behind At. Step or, if elements are words, Apart is the size of an element. If the
-// Steps of A and B both are, their Blocks are equal.
+// l·Block + i·Apart + k·Step bytes behind At. Step or Apart is the size of an element. If the Steps of A and B both
+// are, their Blocks are equal.
 type Vectors struct {
 	At                 unsafe.Pointer
 	N                  int // vectors
@@ -28,7 +28,7 @@ type Vectors struct {
 // if that is more than one.
 type LanesFunc func(k, lanes int, a, b Vectors, sums, mem unsafe.Pointer)
 
-// Lanes returns the kernel's LanesFunc for operands of type t, or nil if it has none, as Hopper's arithmetic has.
+// Lanes returns the kernel's LanesFunc for operands of type t, or nil if it has none, as Hopper's arithmetic has none.
 // The bits of a sum are those of [Kernel.Mul].
 func (k *Kernel) Lanes(t Type) LanesFunc {
 	if t >= numTypes {
@@ -70,17 +70,17 @@ func (v *Vectors) words(t Type, kpack, l, i, word int, to []uint32) {
 		return
 	}
 	for w := range to {
+		of := unsafe.Add(at, w*kpack*v.Step)
 		switch {
 		case t == F32:
-			to[w] = *(*uint32)(at)
+			to[w] = *(*uint32)(of)
 		case kpack == 2:
-			to[w] = uint32(*(*uint16)(at)) | uint32(*(*uint16)(unsafe.Add(at, v.Step)))<<16
+			to[w] = uint32(*(*uint16)(of)) | uint32(*(*uint16)(unsafe.Add(of, v.Step)))<<16
 		case t == BF16:
-			to[w] = uint32(*(*uint16)(at)) << 16
+			to[w] = uint32(*(*uint16)(of)) << 16
 		default:
-			to[w] = widenF16(*(*uint16)(at))
+			to[w] = widenF16(*(*uint16)(of))
 		}
-		at = unsafe.Add(at, kpack*v.Step)
 	}
 }
 

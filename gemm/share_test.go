@@ -119,3 +119,24 @@ func TestShareAllocations(t *testing.T) {
 		}
 	}
 }
+
+// TestDotsInGo has the kernel in Go read columns that lie beside each other, in matrices that fill their places in the
+// heap, one after the other: the race detector lets no pointer be in the next.
+func TestDotsInGo(t *testing.T) {
+	const k = 8 << 10
+	a, c := gemm.NewMatrix[float32](1, k), gemm.NewMatrix[float32](1, 2)
+	fill(a, func() float32 { return 1 })
+	var all [20]gemm.Matrix[float32]
+	for i := range all {
+		all[i] = gemm.NewMatrix[float32](k, 2)
+		fill(all[i], func() float32 { return float32(i) })
+	}
+	for i, b := range all {
+		if err := gemm.Multiply(c, a, b, gemm.WithKernel("go")); err != nil {
+			t.Fatal(err)
+		}
+		if want := float32(i * k); c.At(0, 0) != want || c.At(0, 1) != want {
+			t.Errorf("%v, want %v", c.Data, want)
+		}
+	}
+}
