@@ -12,8 +12,8 @@ import (
 const (
 	dotGroup = 256 // blocks that are summed before their sums are added to those before
 
-	dotChains = plan.DotMost * asm.Lanes * 4 // bytes of the sums of blocks side by side
-	dotAside  = 3 * plan.DotMost * 1024      // and of what kernels put side by side
+	dotChains = plan.DotMost * asm.Lanes * 4             // bytes of the sums of blocks side by side
+	dotAside  = 2 * (plan.DotMost + plan.DotStep) * 1024 // and of the pairs that kernels put side by side
 )
 
 // vectors returns n vectors of v, along whose rows in memory K lies or not.
