@@ -61,8 +61,8 @@ func (q *Problem) adds(cut *SlabCut, workers int) float64 {
 
 // dotted reports whether the product is best computed as dot products.
 func (q *Problem) dotted() bool {
-	size := q.M * q.N
-	return q.ElemA == q.ElemB && size <= DotMost && (size < dotFew || !q.readsFast()) &&
+	size, most := q.M*q.N, min(DotMost, q.Kernel.MR*q.Kernel.NR/dotTile)
+	return q.ElemA == q.ElemB && size <= most && (q.M+q.N <= dotFew || !q.readsFast()) &&
 		q.K >= max(dotBlocks, dotEach*size)*q.Elem.Block() && q.FormB != InPanels && q.Kernel.Lanes(q.Elem) != nil &&
 		q.linesUp(!q.TransA, q.PitchA) && q.linesUp(q.FormB == AlongK, q.PitchB)
 }

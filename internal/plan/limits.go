@@ -32,7 +32,8 @@ const (
 // A product of few elements and a deep K is a few dot products.
 const (
 	DotMost   = 16        // most elements of C
-	dotFew    = 8         // fewest that are faster by tiles where those need no panels
+	dotTile   = 3         // and one in so many of a tile's, which are few where the kernel is Go
+	dotFew    = 8         // most vectors of A and B where tiles need no panels
 	dotBlocks = 8         // fewest blocks of K
 	dotEach   = 2         // the same for each element of C
 	DotStep   = 8         // most elements from one of a vector to the next
