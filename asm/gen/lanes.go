@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// laned are the kernels that sum blocks of K side by side, of what, and the most vectors of A and of B at a time.
+// laned are the kernels that sum blocks of K side by side, of what, and the most pairs of a vector of A and one of B at
+// a time.
 var laned = []struct {
 	kernel kernel
 	forms  []form
@@ -279,7 +280,7 @@ func (k kernel) lanesAcross(s *source, f form) {
 	if f.kpack == 2 {
 		side = bf16
 	}
-	mxcsr := 256
+	const mxcsr = 256 // on the stack, after two tables
 	s.function(fmt.Sprintf("lanesAcross%s%s", k.set(), f.name),
 		"k, lanes int, a laned, b laned, sums, mem unsafe.Pointer", mxcsr+8, "Sums of 16 blocks side by side.")
 	s.load("lanes", "R10")

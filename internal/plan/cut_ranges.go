@@ -59,11 +59,17 @@ func (q *Problem) adds(cut *SlabCut, workers int) float64 {
 	return sums * float64(elements*q.On.sumFlops*q.Kernel.KPack)
 }
 
-// dotted reports whether the product is best computed as dot products.
+// dotted reports whether the product is best computed as dot products. Tiles that need no panels are soon faster.
 func (q *Problem) dotted() bool {
-	size, most := q.M*q.N, min(DotMost, q.Kernel.MR*q.Kernel.NR/dotTile)
-	return q.ElemA == q.ElemB && size <= most && (q.M+q.N <= dotFew || !q.readsFast()) &&
-		q.K >= max(dotBlocks, dotEach*size)*q.Elem.Block() && q.FormB != InPanels && q.Kernel.Lanes(q.Elem) != nil &&
+	size, most, each := q.M*q.N, min(DotMost, q.Kernel.MR*q.Kernel.NR/dotTile), dotEach
+	if q.readsFast() {
+		if q.M+q.N > dotFew {
+			return false
+		}
+		each *= 2
+	}
+	return q.ElemA == q.ElemB && size <= most && q.K >= max(dotBlocks, each*size)*q.Elem.Block() &&
+		q.FormB != InPanels && q.Kernel.Lanes(q.Elem) != nil &&
 		q.linesUp(!q.TransA, q.PitchA) && q.linesUp(q.FormB == AlongK, q.PitchB)
 }
 

@@ -32,10 +32,10 @@ const (
 // A product of few elements and a deep K is a few dot products.
 const (
 	DotMost   = 16        // most elements of C
-	dotTile   = 3         // and one in so many of a tile's, which are few where the kernel is Go
-	dotFew    = 8         // most vectors of A and B where tiles need no panels
+	dotTile   = 3         // and one in so many of a tile's: those of kernels in Go are small
 	dotBlocks = 8         // fewest blocks of K
-	dotEach   = 2         // the same for each element of C
+	dotEach   = 2         // the same for each element of C, twice that where tiles need no panels
+	dotFew    = 7         // most vectors of A and B there
 	DotStep   = 8         // most elements from one of a vector to the next
 	dotShare  = 128 << 10 // fewest bytes of A and B that are worth a worker
 	dotRange  = 64 << 10  // the same of what one takes at a time
