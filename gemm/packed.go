@@ -25,7 +25,7 @@ func (p *Packed[T]) operand(T) {}
 // A Packed is immutable and may be used by several goroutines at once; B may change after it was packed. Its memory
 // is Size bytes. With the rows of B rounded up to the step of the kernel and the columns to its NR, an element takes
 // as much as in B, and in Hopper's arithmetic 5 or 6 bytes. A single column is kept as it is, and so are, in native
-// arithmetic, up to 8 of more than 65,000 rows, of bfloat16 131,000.
+// arithmetic, up to 8 of 65,536 rows or more, or of 131,072 of bfloat16 and fp8.
 type Packed[T Element] struct {
 	b view // whose kernel is nil in a zero Packed
 }

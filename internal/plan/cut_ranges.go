@@ -61,14 +61,17 @@ func (q *Problem) adds(cut *SlabCut, workers int) float64 {
 
 // dotted reports whether the product is best computed as dot products. Tiles that need no panels are soon faster.
 func (q *Problem) dotted() bool {
-	size, most, each := q.M*q.N, min(DotMost, q.Kernel.MR*q.Kernel.NR/dotTile), dotEach
+	size, each := q.M*q.N, dotEach
+	if size > DotMost || q.K < dotBlocks*q.Elem.Block() || q.ElemA != q.ElemB {
+		return false // what most products notice of this
+	}
 	if q.readsFast() {
 		if q.M+q.N > dotFew {
 			return false
 		}
 		each *= 2
 	}
-	return q.ElemA == q.ElemB && size <= most && q.K >= max(dotBlocks, each*size)*q.Elem.Block() &&
+	return dotTile*size <= q.Kernel.MR*q.Kernel.NR && q.K >= each*size*q.Elem.Block() &&
 		q.FormB != InPanels && q.Kernel.Lanes(q.Elem) != nil &&
 		q.linesUp(!q.TransA, q.PitchA) && q.linesUp(q.FormB == AlongK, q.PitchB)
 }

@@ -32,7 +32,7 @@ const (
 // A product of few elements and a deep K is a few dot products.
 const (
 	DotMost   = 16        // most elements of C
-	dotTile   = 3         // and one in so many of a tile's: those of kernels in Go are small
+	dotTile   = 3         // elements of a tile for each of them, at least: tiles of kernels in Go are small
 	dotBlocks = 8         // fewest blocks of K
 	dotEach   = 2         // the same for each element of C, twice that where tiles need no panels
 	dotFew    = 7         // most vectors of A and B there

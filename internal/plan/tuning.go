@@ -33,7 +33,7 @@ type Tuning struct {
 	// How few rows are multiplied.
 	fewRows    [forms]int  // rows up to which kernels for few are faster than tiles where B stays in a cache (F)
 	fewLeast   int         // bytes of a B along K up to which they are not (S)
-	fewPanel   int         // the same in rows, but from which on, of pairs of no more than a panel (F)
+	fewPanel   int         // bytes of no more than a panel of pairs in rows from which on they are not (F)
 	streamed   [forms]int  // rows up to which they take a B in a stream, as it lies or is packed (F)
 	alongSpare int         // rows that may be missing to whole panels where columns of B are read as rows of A (F)
 	swept      [crowds]int // rows up to which a kernel packs pieces of B as it multiplies them (F)
