@@ -22,10 +22,10 @@ type Vectors struct {
 //
 //	sums[i][j][l] += a[block l][vector i][w] · b[block l][vector j][w]
 //
-// or, of tiles, which k is a whole number of, what they add. Of the Lanes blocks the first lanes ones, 1 or more, exist;
-// the other sums are of no use. It reads all of every 16 words of which it needs some, and brings as many blocks closer
-// that follow, wherever memory ends. mem is room for 1 KiB, or of pairs 2, for each vector, or for each element in Step
-// if that is more than one.
+// or, of tiles, which k is a whole number of, what they add. Of the Lanes blocks the first lanes ones, 1 or more,
+// exist; the other sums are of no use. It reads all of every 16 words of which it needs some, and brings as many blocks
+// closer that follow, wherever memory ends. mem is room for 1 KiB, or of pairs 2, for each vector, or for each element
+// in Step if that is more than one.
 type LanesFunc func(k, lanes int, a, b Vectors, sums, mem unsafe.Pointer)
 
 // Lanes returns the kernel's LanesFunc for operands of type t, or nil if it has none, as Hopper's arithmetic has none.

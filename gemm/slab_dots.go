@@ -25,8 +25,8 @@ func (v *view) vectors(n int, kContiguous bool) asm.Vectors {
 	return asm.Vectors{At: v.ptr, N: n, Apart: size, Step: pitch, Block: block * pitch}
 }
 
-// alone copies n elements of every vector of v to mem, where they lie side by side and what comes after them may be
-// read, and returns what is left of mem. It makes words of them, of halves that lie half bytes apart.
+// alone copies n elements of every vector of v, of one block, to mem, where they lie side by side and what comes after
+// them may be read, and returns what is left of mem. It makes words of them, of halves that lie half bytes apart.
 func alone(v *asm.Vectors, n, size int, mem []byte) []byte {
 	pitch, at, word, half := plan.RoundUp(n*size, plan.LineBytes), unsafe.Pointer(unsafe.SliceData(mem)), v.Step, 2
 	if size == 2 {
@@ -41,7 +41,7 @@ func alone(v *asm.Vectors, n, size int, mem []byte) []byte {
 			to[w] = uint32(*(*uint16)(low)) | uint32(*(*uint16)(unsafe.Add(low, half)))<<16
 		}
 	}
-	*v = asm.Vectors{At: at, N: v.N, Apart: pitch, Step: size, Block: v.Block / v.Step * size}
+	*v = asm.Vectors{At: at, N: v.N, Apart: pitch, Step: size}
 	return mem[v.N*pitch:]
 }
 
@@ -62,11 +62,9 @@ func (in *slab) dotSums(first, n int, sums unsafe.Pointer) {
 		blocks, depth := min(asm.Lanes, end-first, whole-first), deep
 		if blocks == 0 { // the last is shorter
 			blocks, depth = 1, in.K-whole*deep
-		}
-		mem := s.mem[dotChains+dotAside:]
-		for _, v := range [...]*asm.Vectors{&a, &b} {
-			if first == whole {
-				mem = alone(v, (blocks-1)*deep+depth, each, mem)
+			mem := s.mem[dotChains+dotAside:]
+			for _, v := range [...]*asm.Vectors{&a, &b} {
+				mem = alone(v, depth, each, mem)
 			}
 		}
 		clear(chains)

@@ -65,7 +65,8 @@ func (s *source) blocks(disp int, of string) {
 func (k kernel) lanesAlong(s *source, f form, rows, columns int) {
 	const table, ahead, mxcsr = 0, 128, 160 // on the stack
 	s.function(fmt.Sprintf("lanesAlong%s%sx%dx%d", k.set(), f.name, rows, columns),
-		"k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int",
+		"k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, "+
+			"sums unsafe.Pointer, pitch int",
 		mxcsr+8, "Sums of 16 blocks side by side.")
 	s.load("lanes", "R10", "block", "R9")
 	s.blocks(table, "both")
@@ -109,8 +110,8 @@ func (k kernel) lanesAlong(s *source, f form, rows, columns int) {
 	}
 	sums(func(memory, reg string) { s.op("VMOVUPS %s, %s", memory, reg) })
 
-	// read reads a part of the blocks of vector v of what stays, or of one of the others, and returns the register of each
-	// of its words, in which it is when that has been called.
+	// read reads a part of the blocks of vector v of what stays, or of one of the others, and returns the register of
+	// each of its words, in which it is when that has been called.
 	read := func(which, at, v int, whole bool) (word func(step int) int) {
 		if whole {
 			s.op("MOVQ %d(SP), AX", ahead+8*which)

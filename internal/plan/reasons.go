@@ -66,8 +66,9 @@ func (q *Problem) others(t *strings.Builder, g *Plan) {
 		}
 	}
 	if g.B == DotsOfB {
-		fmt.Fprintf(t, "no other: %d elements of C by so deep a K are dot products; %.0f KiB of A and B, and less than %d "+
-			"stay with their caller\n", q.M*q.N, q.dotBytes()/(1<<10), 2*dotShare>>10)
+		fmt.Fprintf(t, "no other: %d elements of C by so deep a K are dot products; "+
+			"%.0f KiB of A and B, and less than %d stay with their caller\n",
+			q.M*q.N, q.dotBytes()/(1<<10), 2*dotShare>>10)
 		return
 	}
 	if g.Share == ByCaller && q.Alone(c) {
