@@ -21,21 +21,33 @@ type unpackedShape struct {
 	shift         uint // logarithm of the float32s of a vector
 	few           int  // most columns in the last vector of a short strip
 	strips, short []unpackedStrip
+	wide          []unpackedWide // from the fewest rows and most vectors on
+}
+
+// An unpackedWide is a strip of so many whole vectors for at most so many rows of A.
+type unpackedWide struct {
+	rows, vecs int
+	strip      unpackedStrip
 }
 
 var (
 	unpackedAVX512 = unpackedShape{8, 4, 8,
 		[]unpackedStrip{unpacked512Wordsx1, unpacked512Wordsx2, unpacked512Wordsx3},
-		[]unpackedStrip{unpackedShort512Wordsx1, unpackedShort512Wordsx2, unpackedShort512Wordsx3}}
+		[]unpackedStrip{unpackedShort512Wordsx1, unpackedShort512Wordsx2, unpackedShort512Wordsx3},
+		[]unpackedWide{{1, 16, unpacked512Wordsx16}, {2, 8, unpacked512Wordsx8}, {4, 6, unpacked512Wordsx6}}}
 	unpackedAcrossAVX512 = unpackedShape{8, 4, 8,
 		[]unpackedStrip{unpackedAcross512Wordsx1, unpackedAcross512Wordsx2, unpackedAcross512Wordsx3},
-		[]unpackedStrip{unpackedAcrossShort512Wordsx1, unpackedAcrossShort512Wordsx2, unpackedAcrossShort512Wordsx3}}
+		[]unpackedStrip{unpackedAcrossShort512Wordsx1, unpackedAcrossShort512Wordsx2, unpackedAcrossShort512Wordsx3},
+		[]unpackedWide{{1, 16, unpackedAcross512Wordsx16}, {2, 8, unpackedAcross512Wordsx8},
+			{4, 6, unpackedAcross512Wordsx6}}}
 	unpackedAVX2 = unpackedShape{6, 3, 7,
 		[]unpackedStrip{unpacked256Wordsx1, unpacked256Wordsx2},
-		[]unpackedStrip{unpackedShort256Wordsx1, unpackedShort256Wordsx2}}
+		[]unpackedStrip{unpackedShort256Wordsx1, unpackedShort256Wordsx2},
+		[]unpackedWide{{1, 8, unpacked256Wordsx8}, {2, 4, unpacked256Wordsx4}, {3, 3, unpacked256Wordsx3}}}
 	unpackedAcrossAVX2 = unpackedShape{6, 3, 7,
 		[]unpackedStrip{unpackedAcross256Wordsx1, unpackedAcross256Wordsx2},
-		[]unpackedStrip{unpackedAcrossShort256Wordsx1, unpackedAcrossShort256Wordsx2}}
+		[]unpackedStrip{unpackedAcrossShort256Wordsx1, unpackedAcrossShort256Wordsx2},
+		[]unpackedWide{{1, 8, unpackedAcross256Wordsx8}, {2, 4, unpackedAcross256Wordsx4}, {3, 3, unpackedAcross256Wordsx3}}}
 )
 
 // unpackedOf returns how strips multiply what is not packed, beside what does a vector, or nil, and by panels.
@@ -148,10 +160,20 @@ func (s *unpackedShape) multiply(
 	}
 	shift, strips := s.shift&63, 1 // of which no shift has to be checked
 	vecs := (n + 1<<shift - 1) >> shift
+	col := 0
 	if vecs > len(s.strips) {
+		for _, w := range s.wide {
+			for ; m <= w.rows && n-col >= w.vecs<<shift; col += w.vecs << shift {
+				w.strip(m, m, k, a, lda, unsafe.Add(b, col*4), ldb, unsafe.Add(dst, col*4), ldd, 1<<shift, adds)
+				vecs -= w.vecs
+			}
+		}
+		if vecs == 0 {
+			return
+		}
 		strips = (vecs + len(s.strips) - 1) / len(s.strips)
 	}
-	for col := 0; ; strips-- {
+	for ; ; strips-- {
 		wide := vecs
 		if strips > 1 {
 			wide = (vecs + strips - 1) / strips

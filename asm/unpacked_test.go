@@ -22,37 +22,40 @@ func TestUnpackedWhere(t *testing.T) {
 	}
 }
 
-// The largest dimensions and distance between rows in TestUnpacked.
-const unpackedMaxM, unpackedMaxN, unpackedMaxK, unpackedMaxPitch = 26, 132, 40, 1024
+// unpackedMaxK is the largest K in TestUnpacked.
+const unpackedMaxK = 40
 
-// TestUnpacked multiplies matrices of all small numbers of rows and columns, which lie at either end of their memory,
-// and adds some products to what C holds. What lies between rows of A and B is NaN, and between rows of C stays.
+// TestUnpacked multiplies matrices of all small numbers of rows and columns, and few rows by more columns than the
+// widest strips have. They lie at either end of their memory, and some products are added to what C holds. What lies
+// between rows of A and B is NaN, and between rows of C stays.
 func TestUnpacked(t *testing.T) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
 		if kern.Unpacked(F32) == nil {
 			t.Skip("packs")
 		}
-		var mem [3]guarded
-		for i := range mem {
-			mem[i] = newGuarded(t, max(unpackedMaxM, unpackedMaxK)*unpackedMaxPitch)
-		}
-		for _, values := range operands {
-			t.Run(values.name, func(t *testing.T) {
-				r := rand.New(rand.NewPCG(1, 2))
-				fill := filler(r, values.word)
-				for m := 1; m <= unpackedMaxM; m++ {
-					for n := 1; n <= unpackedMaxN; n++ {
-						c := unpackedCase{kern: kern, m: m, n: n, k: 1 + r.IntN(unpackedMaxK), across: r.IntN(2) == 0,
-							add: r.IntN(3) == 0, atEnd: r.IntN(2) == 0}
-						if (testing.Short() || raceEnabled) && (m+n)%5 > 0 {
-							continue
-						}
-						if err := c.check(mem, r, fill); err != nil {
-							t.Fatal(err)
+		for _, size := range []struct{ maxM, minN, maxN, pitch int }{{26, 1, 132, 1 << 10}, {4, 133, 540, 3 << 10}} {
+			var mem [3]guarded
+			for i := range mem {
+				mem[i] = newGuarded(t, unpackedMaxK*size.pitch)
+			}
+			for _, values := range operands {
+				t.Run(fmt.Sprintf("%s/%d", values.name, size.maxM), func(t *testing.T) {
+					r := rand.New(rand.NewPCG(1, 2))
+					fill := filler(r, values.word)
+					for m := 1; m <= size.maxM; m++ {
+						for n := size.minN; n <= size.maxN; n++ {
+							c := unpackedCase{kern: kern, m: m, n: n, k: 1 + r.IntN(unpackedMaxK), across: r.IntN(2) == 0,
+								add: r.IntN(3) == 0, atEnd: r.IntN(2) == 0}
+							if (size.minN > 1 || testing.Short() || raceEnabled) && (m+n)%5 > 0 {
+								continue
+							}
+							if err := c.check(mem, r, fill); err != nil {
+								t.Fatal(err)
+							}
 						}
 					}
-				}
-			})
+				})
+			}
 		}
 	})
 }

@@ -105,3 +105,63 @@ func unpackedAcross256Wordsx2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.P
 //
 //go:noescape
 func unpackedAcrossShort256Wordsx2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 6 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpacked512Wordsx6(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 6 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpackedAcross512Wordsx6(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 8 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpacked512Wordsx8(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 8 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpackedAcross512Wordsx8(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 16 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpacked512Wordsx16(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 16 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpackedAcross512Wordsx16(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 3 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpacked256Wordsx3(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 3 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpackedAcross256Wordsx3(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 4 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpacked256Wordsx4(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 4 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpackedAcross256Wordsx4(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 8 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpacked256Wordsx8(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 8 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpackedAcross256Wordsx8(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)

@@ -13,6 +13,14 @@ type unpackedKernel struct {
 // the rows of A, and short or not.
 var unpackeds = []kernel{{name: "512Words", mr: 8, vecs: 3, zmm: true}, {name: "256Words", mr: 6, vecs: 2}}
 
+// wideUnpackeds are those for fewer rows, which have registers for more vectors, all of them whole: the more of a row
+// of B a call reads, the fewer times it turns to pages it has seen.
+var wideUnpackeds = []kernel{
+	{name: "512Words", mr: 4, vecs: 6, zmm: true}, {name: "512Words", mr: 2, vecs: 8, zmm: true},
+	{name: "512Words", mr: 1, vecs: 16, zmm: true},
+	{name: "256Words", mr: 3, vecs: 3}, {name: "256Words", mr: 2, vecs: 4}, {name: "256Words", mr: 1, vecs: 8},
+}
+
 func writeUnpacked(s *source) {
 	for _, k := range unpackeds {
 		most := k.vecs
@@ -22,6 +30,11 @@ func writeUnpacked(s *source) {
 					unpackedKernel{masked{k, short, k.registers() - 1}, across}.mul(s)
 				}
 			}
+		}
+	}
+	for _, k := range wideUnpackeds {
+		for _, across := range []bool{false, true} {
+			unpackedKernel{masked{k, false, k.registers() - 1}, across}.mul(s)
 		}
 	}
 	s.words("firstWords", firstWords())
@@ -126,8 +139,10 @@ func (k unpackedKernel) row(s *source, a operandA, r int) {
 	if !k.zmm && k.masks() {
 		spare--
 	}
-	for v := range k.vecs {
-		k.move(s, v, true, fmt.Sprintf("%d(DI)", v*k.bytes()), k.column(b0+v, v))
+	if k.mr > 1 {
+		for v := range k.vecs {
+			k.move(s, v, true, fmt.Sprintf("%d(DI)", v*k.bytes()), k.column(b0+v, v))
+		}
 	}
 	for size, o := k.vecs*k.bytes(), 0; o < size; o += 64 {
 		if k.zmm {
@@ -136,6 +151,17 @@ func (k unpackedKernel) row(s *source, a operandA, r int) {
 			s.op("PREFETCHT1 %d(DI)", (size+63)/64*64+min(o+64, size)-1)
 		}
 	}
+	if k.mr > 1 {
+		k.products(s, a, r, b0, bcast, spare)
+	} else { // what is used once takes turns in the registers that are left
+		word := k.registers() - 1
+		k.broadcast(s, a.word(0, 0), word)
+		for v := range k.vecs {
+			b := b0 + v%(word-b0)
+			k.move(s, v, true, fmt.Sprintf("%d(DI)", v*k.bytes()), k.reg(b))
+			k.multiply(s, v, word, b)
+		}
+		a.advance(s, 1)
+	}
 	s.op("ADDQ R9, DI")
-	k.products(s, a, r, b0, bcast, spare)
 }
