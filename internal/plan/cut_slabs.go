@@ -153,17 +153,17 @@ func (q *Problem) operandBytes(tiles, wide int) float64 {
 }
 
 // best returns the fastest of the ways to cut the product, for most workers, or for fewer if the others would
-// take longer to come than they save.
+// keep each other waiting for longer than they save.
 func (q *Problem) best(g *Plan, most int) (best SlabCut, of int) {
 	least := math.Inf(1)
 	for workers := most; ; workers = max(workers/2, fewWorkers) {
 		before := least
 		for n := 1; n <= q.mostRanges(workers); n *= 2 {
 			cut, flops := q.cut(g, workers, n)
-			flops += float64(workers * q.On.helpFlops)
 			if n > 1 {
 				flops *= 1 + sharedGain
 			}
+			flops += float64(workers * workers * q.On.helpFlops)
 			if flops < least {
 				best, of, least = cut, workers, flops
 			}

@@ -145,13 +145,14 @@ func (q *Problem) readsA() bool {
 // pastBytes are the least bytes of a C to be stored past caches of unknown or smaller size.
 const pastBytes = 32 << 20
 
-// exceeds reports whether C is larger than the caches where workers that each store a part of it would find it again.
+// exceeds reports whether C fills the caches where workers that each store a part of it would find it again: beside A
+// and B it has no room there.
 func (q *Problem) exceeds(workers int) bool {
 	cached := max(q.On.l3, pastBytes)
 	if q.On.ownC {
 		cached = q.On.l2 * workers
 	}
-	return float64(q.M)*float64(q.PitchC) > float64(cached)
+	return float64(q.M)*float64(q.PitchC) >= float64(cached)
 }
 
 // streams reports whether kernels stream B, where it lies in blocks of K of the product's.

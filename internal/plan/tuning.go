@@ -23,7 +23,7 @@ type Tuning struct {
 	nearB     float64         // the same of B (R)
 	nearC     int             // bytes of C that one or two workers find again (R)
 	nearFlops float64         // flops up to which they fetch what is read once, or from near caches (R)
-	helpFlops int             // flops in the time it takes to call a worker (S)
+	helpFlops int             // flops in the time for which each worker keeps each other one waiting (S, -workers 8,16,32)
 	slabFlops int             // the same that it takes to claim a slab and to find what it needs (F)
 	sumFlops  int             // flops of float32 in the time to write a sum of a block and to add it elsewhere (S)
 	ownC      bool            // C outgrows second-level caches, not the last (R)
@@ -101,7 +101,7 @@ var words = Tuning{
 	nearB:     1.5,
 	nearC:     16 << 20,
 	nearFlops: 1 << 30,
-	helpFlops: 8 << 10,
+	helpFlops: 1 << 10,
 	slabFlops: 32 << 10,
 	sumFlops:  64,
 	panelA:    1,
@@ -136,6 +136,7 @@ var tunings = []struct {
 	}},
 	{"", "avx512bf16", func(t *Tuning) {
 		t.shared = all(5.0 * (1 << 18))
+		t.helpFlops = 2 << 10
 		for c := few; c < crowds; c++ {
 			t.Columns[c].part[InRows] = 1. / 3
 		}
@@ -144,6 +145,7 @@ var tunings = []struct {
 		for c := range t.Columns {
 			t.Columns[c].Most[AlongK] = 64 // nothing is packed behind products
 		}
+		t.helpFlops = 512
 		t.fewRows = [forms]int{4, 4, 3}
 		t.fewLeast = 64 << 10
 		t.streamed = [forms]int{4, 4, 8}
@@ -192,7 +194,7 @@ func amxTuning(t *Tuning) {
 	t.slabsPack = t.slabs
 	t.nearA = 0
 	t.ownC = true
-	t.panelA, t.panelB, t.slabFlops = 10, 32, 256<<10
+	t.panelA, t.panelB, t.slabFlops, t.helpFlops = 10, 32, 256<<10, 16<<10
 	t.fewRows = [forms]int{4, 4, 2}
 	t.fewLeast, t.fewPanel = 8<<10, 8<<10
 	t.streamed = [forms]int{8, 4, 4}
@@ -213,5 +215,5 @@ func noStreams(t *Tuning) {
 	for c := range t.Columns {
 		t.Columns[c].Most = [forms]int{64, 64, 64}
 	}
-	t.leastRows, t.packsFrom = [forms]int{}, [crowds]int{}
+	t.leastRows, t.packsFrom, t.helpFlops = [forms]int{}, [crowds]int{}, 128
 }
