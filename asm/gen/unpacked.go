@@ -131,19 +131,39 @@ func (k unpackedKernel) rows(s *source, r int) {
 	s.op("JMP add%d", r)
 }
 
-// row writes the products of r words of A and a row of B.
+// row writes the products of r words of A and a row of B. What a single row uses once takes turns in the registers that
+// are left.
 func (k unpackedKernel) row(s *source, a operandA, r int) {
 	b0 := k.mr * k.vecs
+	load := func(v, b int) { k.move(s, v, true, fmt.Sprintf("%d(DI)", v*k.bytes()), k.column(b, v)) }
+	if k.mr == 1 {
+		word := k.registers() - 1
+		k.prefetchRow(s)
+		k.broadcast(s, a.word(0, 0), word)
+		for v := range k.vecs {
+			b := b0 + v%(word-b0)
+			load(v, b)
+			k.multiply(s, v, word, b)
+		}
+		s.op("ADDQ R9, DI")
+		a.advance(s, 1)
+		return
+	}
 	bcast := b0 + k.vecs
 	spare := k.registers() - bcast
 	if !k.zmm && k.masks() {
 		spare--
 	}
-	if k.mr > 1 {
-		for v := range k.vecs {
-			k.move(s, v, true, fmt.Sprintf("%d(DI)", v*k.bytes()), k.column(b0+v, v))
-		}
+	for v := range k.vecs {
+		load(v, b0+v)
 	}
+	k.prefetchRow(s)
+	s.op("ADDQ R9, DI")
+	k.products(s, a, r, b0, bcast, spare)
+}
+
+// prefetchRow writes the prefetches of what is read after a row of B.
+func (k unpackedKernel) prefetchRow(s *source) {
 	for size, o := k.vecs*k.bytes(), 0; o < size; o += 64 {
 		if k.zmm {
 			s.op("PREFETCHT0 %d(DI)(R9*%d)", o, unpackedAhead)
@@ -151,17 +171,4 @@ func (k unpackedKernel) row(s *source, a operandA, r int) {
 			s.op("PREFETCHT1 %d(DI)", (size+63)/64*64+min(o+64, size)-1)
 		}
 	}
-	if k.mr > 1 {
-		k.products(s, a, r, b0, bcast, spare)
-	} else { // what is used once takes turns in the registers that are left
-		word := k.registers() - 1
-		k.broadcast(s, a.word(0, 0), word)
-		for v := range k.vecs {
-			b := b0 + v%(word-b0)
-			k.move(s, v, true, fmt.Sprintf("%d(DI)", v*k.bytes()), k.reg(b))
-			k.multiply(s, v, word, b)
-		}
-		a.advance(s, 1)
-	}
-	s.op("ADDQ R9, DI")
 }
