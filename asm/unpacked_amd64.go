@@ -148,9 +148,9 @@ func vector512(k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride i
 	unpackedAVX512.vector(k, n, a, stepA, b, stride, dst, add)
 }
 
-// multiply is an UnpackedFunc for rows of A rowA bytes apart. Strips and tiles are as equal as they can be: few
-// accumulators would wait for each other. A small product notices divisions, so there are none where one strip or
-// tile is all.
+// multiply is an UnpackedFunc for rows of A rowA bytes apart. Few rows have wide strips, as many as are whole. Other
+// strips, and tiles, are as equal as they can be: few accumulators would wait for each other. A small product notices
+// divisions, so there are none where one strip or tile is all.
 func (s *unpackedShape) multiply(
 	m, n, k int, a unsafe.Pointer, lda, rowA int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool,
 ) {
