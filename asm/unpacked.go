@@ -22,7 +22,7 @@ type VectorFunc func(k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, st
 // Unpacked is how a kernel multiplies what is not packed, and a row by panels.
 type Unpacked struct {
 	Along, Across UnpackedFunc  // for an A with K along its rows, or across them
-	Rows, Columns int           // of a tile, at most
+	Rows, Columns int           // of the highest tile
 	Vector        [3]VectorFunc // for an A of one row, by how B lies
 	Deep          [3]int        // elements of K of a call at most, by how B lies
 }

@@ -47,7 +47,8 @@ var (
 	unpackedAcrossAVX2 = unpackedShape{6, 3, 7,
 		[]unpackedStrip{unpackedAcross256Wordsx1, unpackedAcross256Wordsx2},
 		[]unpackedStrip{unpackedAcrossShort256Wordsx1, unpackedAcrossShort256Wordsx2},
-		[]unpackedWide{{1, 8, unpackedAcross256Wordsx8}, {2, 4, unpackedAcross256Wordsx4}, {3, 3, unpackedAcross256Wordsx3}}}
+		[]unpackedWide{{1, 8, unpackedAcross256Wordsx8}, {2, 4, unpackedAcross256Wordsx4},
+			{3, 3, unpackedAcross256Wordsx3}}}
 )
 
 // unpackedOf returns how strips multiply what is not packed, beside what does a vector, or nil, and by panels.
