@@ -61,7 +61,7 @@ func (q *Problem) adds(cut *SlabCut, workers int) float64 {
 
 // dotted reports whether the product is best computed as dot products. Tiles that need no panels are soon faster.
 func (q *Problem) dotted() bool {
-	size, each := q.M*q.N, dotEach
+	size, blocks := q.M*q.N, q.M*q.N // of K, at least: one for each element
 	if size > DotMost || q.K < dotBlocks*q.Elem.Block() || q.ElemA != q.ElemB {
 		return false // what most products notice of this
 	}
@@ -69,9 +69,9 @@ func (q *Problem) dotted() bool {
 		if q.M+q.N > dotFew {
 			return false
 		}
-		each *= 2
+		blocks *= 2
 	}
-	return dotTile*size <= q.Kernel.MR*q.Kernel.NR && q.K >= each*size*q.Elem.Block() &&
+	return dotTile*size <= q.Kernel.MR*q.Kernel.NR && q.K >= blocks*q.Elem.Block() &&
 		q.FormB != InPanels && q.Kernel.Lanes(q.Elem) != nil &&
 		q.linesUp(!q.TransA, q.PitchA) && q.linesUp(q.FormB == AlongK, q.PitchB)
 }

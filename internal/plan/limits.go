@@ -33,8 +33,7 @@ const (
 const (
 	DotMost   = 16        // most elements of C
 	dotTile   = 3         // elements of a tile for each of them, at least: tiles of kernels in Go are small
-	dotBlocks = 8         // fewest blocks of K
-	dotEach   = 2         // the same for each element of C, twice that where tiles need no panels
+	dotBlocks = 8         // fewest blocks of K, of which there are to be as many as elements
 	dotFew    = 7         // most vectors of A and B there
 	DotStep   = 8         // most elements from one of a vector to the next
 	dotShare  = 128 << 10 // fewest bytes of A and B that are worth a worker
