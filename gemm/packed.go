@@ -25,7 +25,7 @@ func (p *Packed[T]) operand(T) {}
 // A Packed is immutable and may be used by several goroutines at once; B may change after it was packed. Its memory
 // is Size bytes. With the rows of B rounded up to the step of the kernel and the columns to its NR, an element takes
 // as much as in B, and in Hopper's arithmetic 5 or 6 bytes. A single column is kept as it is, and so are, in native
-// arithmetic, up to 8 of 65,536 rows or more, or of 131,072 of bfloat16 and fp8.
+// arithmetic, up to 8 with at least 4,096 rows for each of them, or 8,192 of bfloat16 and fp8.
 type Packed[T Element] struct {
 	b view // whose kernel is nil in a zero Packed
 }
@@ -93,17 +93,19 @@ func panelsFor(k *asm.Kernel, t asm.Type, rows, cols int) view {
 	return view{rows: rows, cols: cols, stride: plan.StageElements(k, t), elem: t, packed: true, kernel: k}
 }
 
-// What of a B with few columns Pack keeps as it is: panels of 24 or 32 columns would be mostly padding, and larger than
-// caches. At 256 blocks of K that makes products 1.2 to 2.4 times as fast on a Zen 4 (gemmbench compare -prepacked true
-// -size 3x8x65536,...,64x8x65536).
+// What of a B with few columns Pack keeps as it is: panels of 24 or 32 columns would be mostly padding, and products of
+// few elements are dot products. From here on that makes products by two and four columns 5 to 19 times as fast for one
+// row, 3 to 8 for two, 1.5 to 3.6 for four, 0.8 to 2.4 for eight, 0.7 to 1.1 for 16 and 0.9 to 1.4 for 64: geometric
+// means with AVX-512, AMX and AVX2 (gemmbench compare -prepacked true -size 1x2x8192,...,64x4x30000 -workers 1).
 const (
-	keptCols   = 8   // columns, at most
-	keptBlocks = 256 // blocks of K, at least
+	keptCols = 8  // columns, at most
+	keptEach = 16 // blocks of K for each of them, at least
 )
 
 // keeps reports whether v has no panels but the columns of B, one after the other.
 func (v *view) keeps() bool {
-	return v.cols == 1 || v.cols <= keptCols && v.kernel.Arithmetic == asm.Native && v.rows >= keptBlocks*v.elem.Block()
+	return v.cols == 1 || v.cols <= keptCols && v.kernel.Arithmetic == asm.Native &&
+		v.rows >= keptEach*v.cols*v.elem.Block()
 }
 
 // asColumns makes v the matrix of the columns that it keeps, if it does.

@@ -163,9 +163,9 @@ func TestPackedSize(t *testing.T) {
 
 func testPackedSize[T gemm.Element](t *testing.T) {
 	eachKernel(t, typeOf[T](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		deep := 256 * typeOf[T]().Block() // from which on few columns are kept
+		each := 16 * typeOf[T]().Block() // rows for each of a few columns, from which on they are kept
 		for i, d := range [][2]int{{1, 1}, {901, 1}, {1, 2}, {700, 3 * k.NR}, {1500, k.NR + 1},
-			{deep, 2}, {deep - 1, 2}, {deep + 5, 8}, {deep, 9}} {
+			{2 * each, 2}, {2*each - 1, 2}, {3*each - 1, 3}, {8*each + 5, 8}, {9 * each, 9}} {
 			if d[0] > 2000 && (slowKernel(k.Name) || k.Arithmetic != gemm.Native || raceEnabled) {
 				continue
 			}
@@ -182,7 +182,7 @@ func testPackedSize[T gemm.Element](t *testing.T) {
 				((d[1] + k.NR - 1) / k.NR * k.NR)
 			least, most := elements*typeOf[T]().Size(), elements*typeOf[T]().Size()
 			switch {
-			case d[1] == 1, d[0] >= deep && d[1] <= 8:
+			case d[1] == 1, d[0] >= each*d[1] && d[1] <= 8:
 				least, most = d[0]*d[1]*typeOf[T]().Size(), d[0]*d[1]*typeOf[T]().Size()
 			case k.Arithmetic == gemm.Hopper:
 				least, most = 5*elements, 6*elements+128*(elements/k.NR/step)
