@@ -109,7 +109,7 @@ var words = Tuning{
 
 	fewRows:    [forms]int{8, 8, 4},
 	fewLeast:   32 << 10,
-	streamed:   [forms]int{8, 8, 32},
+	streamed:   [forms]int{8, 16, 32},
 	alongSpare: 4,
 	fresh:      [forms]int{256, 256, 0},
 	sweptSlabs: [crowds]int{1, 4, 4, 2},
@@ -131,8 +131,10 @@ var tunings = []struct {
 	machine, kernel string
 	set             func(t *Tuning)
 }{
-	{"zen4", "", func(t *Tuning) {
-		t.streamed[AlongK] = 16
+	{"intel", "", func(t *Tuning) {
+		t.nearA, t.nearB = 0.5, 0.875
+		t.streamed[AlongK] = 8
+		t.extent = [crowds]int{1024, 1024, 1024, 2048}
 	}},
 	{"", "avx512bf16", func(t *Tuning) {
 		t.shared = all(5.0 * (1 << 18))
@@ -162,10 +164,6 @@ var tunings = []struct {
 	}},
 	{"zen4", "avx512bf16", func(t *Tuning) {
 		t.shared = all(5.0 * (1 << 17))
-	}},
-	{"intel", "", func(t *Tuning) {
-		t.nearA, t.nearB = 0.5, 0.875
-		t.extent = [crowds]int{1024, 1024, 1024, 2048}
 	}},
 	{"intel", "avx512", func(t *Tuning) {
 		t.fresh = [forms]int{52, 128, 0}
