@@ -23,12 +23,13 @@ var (
 var (
 	amx = functions{
 		strip: stripAMX, rows: stripRowsAMX, stores: StorePast | StoreBF16,
-		packA:  [numTypes][2]PackFunc{BF16: packers512TilesA()},
-		packB:  [numTypes][2]PackFunc{BF16: packers512TilesB()},
-		stream: [numTypes]streamFuncs{BF16: {by: [2]StreamFunc{acrossTiles, alongTiles}, panels: storedTiles}},
-		lanes:  [numTypes]LanesFunc{BF16: lanesTiles.lanes(BF16, 2, lanesAcross512Tiles)},
-		sweep:  sweepAMX,
-		peak:   peakAMX, flops: 4 * 16 * 16 * 32 * 2, // four tiles
+		packA: [numTypes][2]PackFunc{BF16: packers512TilesA()},
+		packB: [numTypes][2]PackFunc{BF16: packers512TilesB()},
+		stream: [numTypes]streamFuncs{BF16: {by: [2]StreamFunc{acrossTiles, streamTiles.readAlong},
+			rows: [2]int{streamTilesRows, streamTilesRows}, panels: storedTiles}},
+		lanes: [numTypes]LanesFunc{BF16: lanesTiles.lanes(BF16, 2, lanesAcross512Tiles)},
+		sweep: sweepAMX,
+		peak:  peakAMX, flops: 4 * 16 * 16 * 32 * 2, // four tiles
 	}
 	avx512BF16 = functions{
 		strip: mul512Pairs, rows: rows512Pairs, stores: StorePast | StoreBF16,

@@ -121,6 +121,7 @@ type mulPackFunc func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Po
 // streamFuncs are the functions for few rows of A by a B of one type, read once.
 type streamFuncs struct {
 	by     [2]StreamFunc // by orientation, see packSlot
+	rows   [2]int        // of A, at most
 	panels PanelsFunc
 	width  func(m int) int // columns that panels reads at a time for m rows, or nil
 }

@@ -2,7 +2,7 @@ package asm
 
 import "unsafe"
 
-// A StreamFunc multiplies m rows of A, 1 to MR, by n columns of B that it reads where they lie, once:
+// A StreamFunc multiplies m rows of A, 1 to [Kernel.StreamRows], by n columns of B that it reads where they lie, once:
 //
 //	for i < m and j < n    sum = row i of A · column j of B, k elements long
 //	                       dst(i, j) = add ? dst(i, j) + sum : sum
@@ -11,7 +11,7 @@ import "unsafe"
 // rows of A that to pack B would take longer than to multiply it; the bits are those of [Kernel.Mul] on packed
 // panels, wherever the columns are cut, and K between blocks.
 //
-// a is a panel of A of ceil(k/KPack) words, rounded up to a multiple of KStep, as [Kernel.PackA] makes it; rows
+// a is panels of A of ceil(k/KPack) words, rounded up to a multiple of KStep, as [Kernel.PackA] makes them; rows
 // beyond m are not used. b is element (0, 0) of B, and stride the bytes between the rows in which B lies in memory:
 // rows of K, n elements long, or with kContiguous columns of B, k elements long. Nothing outside these k × n elements
 // is read. The rows of dst are ldd bytes apart, and nothing else of it is written. k, m and n are at least 1.
@@ -30,20 +30,13 @@ func (k *Kernel) Stream(t Type, kContiguous bool) StreamFunc {
 	return k.stream[t].by[packSlot(kContiguous)]
 }
 
-// streamTilesRows is how many rows of A the stream kernels of AMX multiply while they read B once.
-const streamTilesRows = 8
-
-// StreamRows returns the most rows of A for which Stream is there to be faster than packing B and multiplying the
-// panels, or 0 if the kernel has no StreamFunc for B of type t: MR, but 8 for AMX, whose StreamFunc reads B again for
-// every 8 rows and takes no tiles; a [Sweep] is faster from 5 rows on.
-func (k *Kernel) StreamRows(t Type) int {
-	switch {
-	case k.Stream(t, false) == nil && k.Stream(t, true) == nil:
+// StreamRows returns the most rows of A that Stream multiplies, or 0 if the kernel has no StreamFunc for B of type t:
+// those of a panel, along K of two of some types, and 8 for AMX, whose StreamFunc takes no tiles.
+func (k *Kernel) StreamRows(t Type, kContiguous bool) int {
+	if !k.Accepts(t) {
 		return 0
-	case k.step == amxStep:
-		return streamTilesRows
 	}
-	return k.MR
+	return k.stream[t].rows[packSlot(kContiguous)]
 }
 
 // A PanelsFunc multiplies m rows of A, 1 to MR, as a [StreamFunc] does, by n columns of B in stored panels, see
@@ -100,9 +93,11 @@ func streamGeneric(kern *Kernel, mul KernelFunc, t Type, kContiguous bool) Strea
 				packGeneric(t, kern.KPack, kern.NR, kContiguous,
 					unsafe.Pointer(unsafe.SliceData(panel)), unsafe.Add(b, j*across+k0*along), stride, here, n0)
 				clear(panel[(n0+kern.KPack-1)/kern.KPack*kern.NR : deep*kern.NR])
-				tilesGeneric(kern, mul, deep, m, here,
-					unsafe.Add(a, kern.PanelA(k0/kern.KPack)), unsafe.Pointer(unsafe.SliceData(panel)),
-					unsafe.Add(dst, j*4), ldd, add)
+				for i := 0; i < m; i += kern.MR {
+					at := unsafe.Add(a, i/kern.MR*kern.PanelA(kern.Words(t, k))+kern.PanelA(k0/kern.KPack))
+					tilesGeneric(kern, mul, deep, min(m-i, kern.MR), here, at,
+						unsafe.Pointer(unsafe.SliceData(panel)), unsafe.Add(dst, i*ldd+j*4), ldd, add)
+				}
 			}
 			add = true
 		}

@@ -35,11 +35,11 @@ func (s *streamKernel) rowsOfK(c *streamBlock, k, m, n int, a, b, dst unsafe.Poi
 		c.n -= columns
 		part = streamBlocks.Get().(*streamBlock)
 		part.n, part.adds, part.stride, part.b = s.vec, 0, s.vec*s.size, unsafe.Pointer(&part.room[0])
-		part.accumulatePart(&part.slots[0], s.vec, m)
+		part.accumulatePart(0, s.vec, m)
 	}
 	rows, ahead, rowsAhead := s.paceOf(kernel, c.n, reach)
 	c.ahead, c.near, c.next = ahead, ahead/s.size, rowsAhead*c.stride-c.n*s.size
-	c.slots[0].accumulate(m, nil, 0, dst, ldd)
+	c.accumulate(0, m, nil, 0, dst, ldd)
 	for k0 := 0; k0 < k; k0 += rows {
 		c.k = min(k-k0, rows)
 		c.slots[0].a = s.panelA(a, k0)

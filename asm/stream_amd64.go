@@ -25,12 +25,13 @@ type streamBlock struct {
 	b      unsafe.Pointer // across and panels: B
 	table  *table8        // of fp8
 	slots  [4]streamSlot  // across and panels use the first; along as many as there are accumulators for
+	apart  int            // along: bytes from one panel of A to the next
 
 	// The last columns that were packed, for panels, or copied, for across without masks; for tiles A as float32,
 	// sums, and of along the last lines of columns, copied.
 	room [4 * streamPanel / 4]uint32
-	tile [8 * 32]float32 // accumulators of columns that are cut off by the edge of B
-	sums []float32       // see chain
+	tile [256]float32 // accumulators of columns that are cut off by the edge of B
+	sums []float32    // see chain
 }
 
 // A streamSlot is what some columns of B are multiplied by and added to. The addresses of rows beyond those that
@@ -73,29 +74,31 @@ func (c *streamBlock) release() {
 	streamBlocks.Put(c)
 }
 
-// accumulate says that the slot's m rows of accumulators go from src to dst.
-func (s *streamSlot) accumulate(m int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
-	for i := range s.src[:roundUp(m, 8)] {
-		row := min(i, m-1)
-		s.dst[i], s.src[i] = unsafe.Add(dst, row*ldd), nil
+// accumulate says that m rows of accumulators of a slot go from src to dst: those of a second panel of A in the next.
+func (c *streamBlock) accumulate(slot, m int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+	for i := range roundUp(m, 8) {
+		s, row := &c.slots[slot+i/8], min(i, m-1)
+		s.dst[i%8], s.src[i%8] = unsafe.Add(dst, row*ldd), nil
 		if src != nil {
-			s.src[i] = unsafe.Add(src, row*lds)
+			s.src[i%8] = unsafe.Add(src, row*lds)
 		}
 	}
 }
 
 // accumulatePart is accumulate for columns that are not as many as width: they go through the block's tile, where
 // store finds them.
-func (c *streamBlock) accumulatePart(s *streamSlot, width, m int) {
-	s.accumulate(m, nil, 0, unsafe.Pointer(&c.tile[0]), width*4)
+func (c *streamBlock) accumulatePart(slot, width, m int) {
+	c.accumulate(slot, m, nil, 0, unsafe.Pointer(&c.tile[0]), width*4)
 }
 
 // loadPart is accumulatePart for n columns that start from src.
-func (c *streamBlock) loadPart(s *streamSlot, n, width, m int, src unsafe.Pointer, lds int) {
-	if c.accumulatePart(s, width, m); src == nil {
+func (c *streamBlock) loadPart(slot, n, width, m int, src unsafe.Pointer, lds int) {
+	tile := unsafe.Pointer(&c.tile[0])
+	if src == nil {
+		c.accumulatePart(slot, width, m)
 		return
 	}
-	s.src = s.dst
+	c.accumulate(slot, m, tile, width*4, tile, width*4)
 	for i := range m {
 		copy(c.tile[i*width:][:n], unsafe.Slice((*float32)(unsafe.Add(src, i*lds)), n))
 	}

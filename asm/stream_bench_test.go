@@ -24,8 +24,8 @@ func BenchmarkStream(b *testing.B) {
 					continue
 				}
 				for _, size := range []int{512 << 10, 16 << 20, 32 << 20, 128 << 20} {
-					for _, m := range []int{1, 4, 8} {
-						if m > kern.MR {
+					for _, m := range []int{1, 4, 8, 16} {
+						if m > kern.StreamRows(typ, kContiguous) {
 							continue
 						}
 						name := fmt.Sprintf("type=%v/kContiguous=%v/bytes=%d/m=%d", typ, kContiguous, size, m)

@@ -36,14 +36,18 @@ func TestStreamAddresses(t *testing.T) {
 func testStreamAddresses(t *testing.T, kern *Kernel, typ Type, s *streamKernel) {
 	const blocks, most = 3, 100
 	k := blocks * s.block / s.size
-	for _, m := range []int{1, 2, 4} {
+	for _, m := range []int{1, 2, 4, 16} {
+		if m > kern.StreamRows(typ, true) {
+			continue
+		}
 		if s.isVector(m, false) {
 			continue
 		}
 		for _, n := range []int{1, 40, most} {
-			a, b, dst := make([]byte, kern.PanelA(k/kern.KPack)), make([]byte, most*k*s.size), make([]byte, m*most*4)
+			a, b, dst := make([]byte, 2*kern.PanelA(k/kern.KPack)), make([]byte, most*k*s.size), make([]byte, m*most*4)
 			at := func(s []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
 			c := new(streamBlock)
+			c.apart = kern.PanelA(k / kern.KPack)
 			s.blocks(c, blocks, m, n, at(a), at(b), k*s.size, at(dst), most*4, false)
 			within := func(what string, p unsafe.Pointer, operands ...[]byte) {
 				for _, s := range operands {

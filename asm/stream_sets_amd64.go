@@ -4,7 +4,7 @@ package asm
 
 import "math/bits"
 
-// A streamSet is the kernels for 1, 2, 4 and, but for AVX2, 6 and 8 rows of A.
+// A streamSet is the kernels for 1, 2, 4 and, but for AVX2, 6 and 8 rows of A, and some along K for 16: two panels.
 type streamSet []func(c *streamBlock)
 
 // of returns the index of the kernel that multiplies m rows.
@@ -113,7 +113,7 @@ func (s *streamKernel) lag() int {
 
 var (
 	stream512 = streamShape{mr: 8, nr: 32, vec: 16, masks: true,
-		slots: []int{2, 2, 2, 1, 1}, widths: []int{128, 128, 64, 32, 32}, deep: []int{64, 64, 64, 32, 32}}
+		slots: []int{2, 2, 2, 1, 1, 1}, widths: []int{128, 128, 64, 32, 32}, deep: []int{64, 64, 64, 32, 32}}
 	stream256 = streamShape{mr: avx2MR, nr: avx2NR, vec: avx2Vector,
 		slots: []int{4, 4, 2}, widths: []int{avx2NR, avx2NR, avx2NR}}
 
@@ -122,14 +122,14 @@ var (
 		across: streamSet{streamAcross512Pairsx1, streamAcross512Pairsx2, streamAcross512Pairsx4,
 			streamAcross512Pairsx6, streamAcross512Pairsx8},
 		along: streamSet{streamAlong512Pairsx1, streamAlong512Pairsx2, streamAlong512Pairsx4,
-			streamAlong512Pairsx6, streamAlong512Pairsx8},
+			streamAlong512Pairsx6, streamAlong512Pairsx8, streamAlong512Pairsx16},
 		panels: streamSet{streamPanels512Pairsx1, streamPanels512Pairsx2, streamPanels512Pairsx4,
 			streamPanels512Pairsx6, streamPanels512Pairsx8},
 		far: &farStream{reach: &reachFarPairs,
 			across: streamSet{streamAcrossFar512Pairsx1, streamAcrossFar512Pairsx2, streamAcrossFar512Pairsx4,
 				streamAcrossFar512Pairsx6, streamAcrossFar512Pairsx8},
 			along: streamSet{streamAlongFar512Pairsx1, streamAlongFar512Pairsx2, streamAlongFar512Pairsx4,
-				streamAlongFar512Pairsx6, streamAlongFar512Pairsx8},
+				streamAlongFar512Pairsx6, streamAlongFar512Pairsx8, streamAlongFar512Pairsx16},
 			panels: streamSet{streamPanelsFar512Pairsx1, streamPanelsFar512Pairsx2, streamPanelsFar512Pairsx4,
 				streamPanelsFar512Pairsx6, streamPanelsFar512Pairsx8}}}
 	streamWords = streamKernel{streamShape: &stream512, sums: F32.Block(), size: 4, kpack: 1, block: 64,
@@ -137,7 +137,7 @@ var (
 		across: streamSet{streamAcross512Wordsx1, streamAcross512Wordsx2, streamAcross512Wordsx4,
 			streamAcross512Wordsx6, streamAcross512Wordsx8},
 		along: streamSet{streamAlong512Wordsx1, streamAlong512Wordsx2, streamAlong512Wordsx4,
-			streamAlong512Wordsx6, streamAlong512Wordsx8},
+			streamAlong512Wordsx6, streamAlong512Wordsx8, streamAlong512Wordsx16},
 		panels: streamSet{streamPanels512Wordsx1, streamPanels512Wordsx2, streamPanels512Wordsx4,
 			streamPanels512Wordsx6, streamPanels512Wordsx8},
 		vector: vector512,
@@ -145,7 +145,7 @@ var (
 			across: streamSet{streamAcrossFar512Wordsx1, streamAcrossFar512Wordsx2, streamAcrossFar512Wordsx4,
 				streamAcrossFar512Wordsx6, streamAcrossFar512Wordsx8},
 			along: streamSet{nil, streamAlongFar512Wordsx2, streamAlongFar512Wordsx4,
-				streamAlongFar512Wordsx6, streamAlongFar512Wordsx8},
+				streamAlongFar512Wordsx6, streamAlongFar512Wordsx8, streamAlongFar512Wordsx16},
 			panels: streamSet{streamPanelsFar512Wordsx1, streamPanelsFar512Wordsx2, streamPanelsFar512Wordsx4,
 				streamPanelsFar512Wordsx6, streamPanelsFar512Wordsx8}}}
 	streamBF16 = streamKernel{streamShape: &stream512, sums: BF16.Block(), size: 2, kpack: 1, block: 32,
@@ -226,5 +226,9 @@ var (
 
 // roles returns what s does for a kernel.
 func (s *streamKernel) roles() streamFuncs {
-	return streamFuncs{by: [2]StreamFunc{s.readAcross, s.readAlong}, panels: s.readPanels, width: s.wide}
+	rows := [2]int{s.mr, s.mr}
+	if len(s.along) > len(s.across) {
+		rows[packSlot(true)] = 2 * s.mr
+	}
+	return streamFuncs{by: [2]StreamFunc{s.readAcross, s.readAlong}, rows: rows, panels: s.readPanels, width: s.wide}
 }

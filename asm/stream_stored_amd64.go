@@ -9,13 +9,12 @@ import "unsafe"
 func (s *streamKernel) columns(
 	c *streamBlock, kern func(c *streamBlock), width, n, m int, src, dst unsafe.Pointer, ldd int,
 ) {
-	slot := &c.slots[0]
 	if n == width {
-		slot.accumulate(m, src, ldd, dst, ldd)
+		c.accumulate(0, m, src, ldd, dst, ldd)
 		kern(c)
 		return
 	}
-	c.loadPart(slot, n, width, m, src, ldd)
+	c.loadPart(0, n, width, m, src, ldd)
 	kern(c)
 	c.storePart(n, width, m, dst, ldd)
 }

@@ -48,6 +48,9 @@ func streams8(kern *Kernel) bool {
 	return assembled && slices.Contains(streaming[:2], kern.Name) && machine().lacks(isaVBMI) == nil
 }
 
+// twoPanels are the types of which B along K is multiplied by two panels of A, by kernel.
+var twoPanels = map[string]Type{"avx512bf16": BF16, "avx512": F32, "avx2": numTypes}
+
 // TestStreamWhere checks which kernels have stream kernels.
 func TestStreamWhere(t *testing.T) {
 	for _, kern := range Kernels() {
@@ -61,16 +64,18 @@ func TestStreamWhere(t *testing.T) {
 					t.Errorf("%s has a stream kernel for %v kContiguous=%v: %v, want %v", kern.Name, typ, kContiguous,
 						got, want)
 				}
-			}
-			rows := 0
-			switch {
-			case vectors:
-				rows = kern.MR
-			case tiles:
-				rows = 8
-			}
-			if got := kern.StreamRows(typ); got != rows {
-				t.Errorf("%s streams %d rows of %v, want %d", kern.Name, got, typ, rows)
+				rows := 0
+				switch {
+				case tiles:
+					rows = 8
+				case vectors && kContiguous && typ == twoPanels[kern.Name]:
+					rows = 2 * kern.MR
+				case vectors:
+					rows = kern.MR
+				}
+				if got := kern.StreamRows(typ, kContiguous); got != rows {
+					t.Errorf("%s streams %d rows of %v kContiguous=%v, want %d", kern.Name, got, typ, kContiguous, rows)
+				}
 			}
 		}
 	}
@@ -90,7 +95,8 @@ type streamCase struct {
 type streamMemory struct{ a, b, dst, want guarded }
 
 func newStreamMemory(t *testing.T, kern *Kernel, typ Type, k, n int) streamMemory {
-	a, b, c := kern.PanelA(kern.Words(typ, k)), (k+9)*(n+9)*4, kern.MR*(n+9)*4
+	m := max(kern.MR, kern.StreamRows(typ, true))
+	a, b, c := m/kern.MR*kern.PanelA(kern.Words(typ, k)), (k+9)*(n+9)*4, m*(n+9)*4
 	return streamMemory{newGuarded(t, a), newGuarded(t, b), newGuarded(t, c), newGuarded(t, c)}
 }
 
@@ -166,7 +172,7 @@ func TestStream(t *testing.T) {
 		r := rand.New(rand.NewPCG(7, uint64(typ)))
 		turn := 0
 		for k := 1; k <= maxK; k++ {
-			for m := 1; m <= kern.MR; m++ {
+			for m := 1; m <= kern.StreamRows(typ, kContiguous); m++ {
 				for n := 1; n <= maxN; n++ {
 					turn++
 					if few := raceEnabled || testing.Short(); few && turn%53 != 0 || turn%7 != 0 && k > 6 && n > 6 {
@@ -191,7 +197,7 @@ func TestStreamTwin(t *testing.T) {
 		mem := newStreamMemory(t, kern, typ, 90, 140)
 		r := rand.New(rand.NewPCG(8, uint64(typ)))
 		for _, o := range operands {
-			for m := 1; m <= kern.MR; m++ {
+			for m := 1; m <= kern.StreamRows(typ, kContiguous); m++ {
 				c := streamCase{kern, typ, kContiguous, 1 + r.IntN(90), m, 1 + r.IntN(140), m%3 == 1, false}
 				if err := c.check(mem, r, o.word, kern.Ref); err != nil {
 					t.Fatalf("%s: %v", o.name, err)
@@ -215,8 +221,8 @@ func TestStreamLong(t *testing.T) {
 		r := rand.New(rand.NewPCG(9, uint64(typ)))
 		for _, shape := range shapes {
 			mem := newStreamMemory(t, kern, typ, shape[0], shape[1])
-			for m := 1; m <= kern.MR; m++ {
-				if few := raceEnabled || kern.step == amxStep; few && m != 3 && m != kern.MR {
+			for m := 1; m <= kern.StreamRows(typ, kContiguous); m++ {
+				if few := raceEnabled || kern.step == amxStep; few && m != 3 && m != kern.StreamRows(typ, kContiguous) {
 					continue
 				}
 				c := streamCase{kern, typ, kContiguous, shape[0], m, shape[1], m%3 == 1, false}

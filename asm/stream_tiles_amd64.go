@@ -25,47 +25,37 @@ const streamTilesStored = 4
 // tileLine is the bytes of a row of a tile.
 const tileLine = amxStep * 4
 
-// acrossTiles is the StreamFunc of AMX for rows of K: those of a tile at a time through all columns, and through all
-// of B again for every streamTilesRows rows of A.
+// streamTilesRows is how many rows of A the kernels for rows of B multiply.
+const streamTilesRows = 8
+
+// acrossTiles is the StreamFunc of AMX for rows of K: those of a tile at a time through all columns.
 func acrossTiles(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool) {
 	const depth, size = 2 * amxStep, 2
 	c := streamBlocks.Get().(*streamBlock)
-	sums := streamTiles.sums
+	sums, f := streamTiles.sums, streamTiles.across[streamTiles.across.of(m)]
 	c.stride = stride
-	for i := 0; i < m; i += streamTilesRows {
-		rows := min(m-i, streamTilesRows)
-		f := streamTiles.across[streamTiles.across.of(rows)]
-		for j := 0; j < n; j += streamWidth {
-			c.n = min(n-j, streamWidth)
-			c.ahead = min(streamAhead, c.n*size)
-			c.near, c.next = c.ahead/size, depth*stride-c.n*size
-			at := unsafe.Add(dst, i*ldd+j*4)
-			to, ldt := at, ldd
-			for k0 := 0; k0 < k; k0 += depth {
-				if k0%sums == 0 {
-					to, ldt = c.chain(rows, c.n, at, ldd, add || k0 > 0)
-					c.slots[0].accumulate(rows, nil, 0, to, ldt)
-				}
-				c.k = min(k-k0, depth)
-				c.slots[0].a = unsafe.Add(a, k0*amxMR*size+i*depth*size)
-				c.b = unsafe.Add(b, k0*stride+j*size)
-				f(c)
-				c.slots[0].src = c.slots[0].dst
-				if next := k0 + depth; next%sums == 0 || next >= k {
-					c.total(rows, c.n, to, ldt, at, ldd)
-				}
+	for j := 0; j < n; j += streamWidth {
+		c.n = min(n-j, streamWidth)
+		c.ahead = min(streamAhead, c.n*size)
+		c.near, c.next = c.ahead/size, depth*stride-c.n*size
+		at := unsafe.Add(dst, j*4)
+		to, ldt := at, ldd
+		for k0 := 0; k0 < k; k0 += depth {
+			if k0%sums == 0 {
+				to, ldt = c.chain(m, c.n, at, ldd, add || k0 > 0)
+				c.accumulate(0, m, nil, 0, to, ldt)
+			}
+			c.k = min(k-k0, depth)
+			c.slots[0].a = unsafe.Add(a, k0*amxMR*size)
+			c.b = unsafe.Add(b, k0*stride+j*size)
+			f(c)
+			c.slots[0].src = c.slots[0].dst
+			if next := k0 + depth; next%sums == 0 || next >= k {
+				c.total(m, c.n, to, ldt, at, ldd)
 			}
 		}
 	}
 	c.release()
-}
-
-// alongTiles is the StreamFunc of AMX for rows along K: through all of B for every streamTilesRows rows of A.
-func alongTiles(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool) {
-	for i := 0; i < m; i += streamTilesRows {
-		streamTiles.readAlong(k, min(m-i, streamTilesRows), n, unsafe.Add(a, i*tileLine),
-			b, stride, unsafe.Add(dst, i*ldd), ldd, add)
-	}
 }
 
 // storedTiles is the PanelsFunc of AMX: through all of B for every streamTilesStored rows of A.

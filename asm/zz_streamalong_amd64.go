@@ -149,6 +149,26 @@ func streamAlongFar512Wordsx6(c *streamBlock)
 //go:noescape
 func streamAlongFar512Wordsx8(c *streamBlock)
 
+// 16 rows of A by 16 columns.
+//
+//go:noescape
+func streamAlong512Pairsx16(c *streamBlock)
+
+// 16 rows of A by 16 columns.
+//
+//go:noescape
+func streamAlongFar512Pairsx16(c *streamBlock)
+
+// 16 rows of A by 16 columns.
+//
+//go:noescape
+func streamAlong512Wordsx16(c *streamBlock)
+
+// 16 rows of A by 16 columns.
+//
+//go:noescape
+func streamAlongFar512Wordsx16(c *streamBlock)
+
 // 1 rows of A by 32 columns.
 //
 //go:noescape

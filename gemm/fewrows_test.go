@@ -61,7 +61,7 @@ func testFewRows[O gemm.Output, I gemm.Element](t *testing.T) {
 				})
 			}
 		}
-		if !streams && k.StreamRows(typeOf[I]()) > 0 {
+		if !streams && k.StreamRows(typeOf[I](), true) > 0 {
 			t.Error("nothing was multiplied by the kernels that stream")
 		}
 	})
@@ -78,7 +78,7 @@ func TestFewRowsShared(t *testing.T) {
 
 func testFewRowsShared[O gemm.Output, I gemm.Element](t *testing.T) {
 	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		if k.StreamRows(typeOf[I]()) == 0 {
+		if k.StreamRows(typeOf[I](), true) == 0 {
 			t.Skip("does not read B where it lies")
 		}
 		if slowKernel(k.Name) {
@@ -97,7 +97,7 @@ func testFewRowsShared[O gemm.Output, I gemm.Element](t *testing.T) {
 			if (raceEnabled || testing.Short()) && i%2 > 0 {
 				continue
 			}
-			if tc.m > k.StreamRows(typeOf[I]()) {
+			if tc.m > k.StreamRows(typeOf[I](), tc.tb) {
 				continue
 			}
 			s := size(tc.m, tc.n, tc.k)

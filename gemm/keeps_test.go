@@ -36,7 +36,7 @@ func TestKeepsB(t *testing.T) {
 	processors(t, 8)
 	defer gemm.PretendL2(8 << 20)()
 	eachKernel(t, asm.F32, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		if slowKernel(k.Name) || k.NR%16 != 0 || !k.InRows(asm.F32) || k.StreamRows(asm.F32) == 0 {
+		if slowKernel(k.Name) || k.NR%16 != 0 || !k.InRows(asm.F32) || k.StreamRows(asm.F32, true) == 0 {
 			t.Skip("it reads no rows, or has no vectors of AVX-512")
 		}
 		// Half of 8 MB for each of four, and more elements than are read unpacked.
@@ -63,7 +63,7 @@ func TestFetchesApart(t *testing.T) {
 	processors(t, 8)
 	defer gemm.PretendL2(1 << 20)()
 	eachKernel(t, asm.BF16, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		if !gemm.Starves(k) || k.StreamRows(asm.BF16) == 0 {
+		if !gemm.Starves(k) || k.StreamRows(asm.BF16, true) == 0 {
 			t.Skip("it does not wait for operands, or has no kernels that stream")
 		}
 		third, narrow := 8<<20/3/2, 2*8*k.NR // elements of B, columns

@@ -43,11 +43,13 @@ func (p *product) streamBlocks(a blocksOfA, from, to, col, n int, sums lines, ad
 	deep, width := a.depth, n // of a call, which is not more of B than is read in one turn
 	nr, size := p.Kernel.NR, p.b.elem.Size()
 	switch {
-	case p.M > p.Kernel.MR:
+	case p.b.packed && p.M > p.Kernel.MR:
 		width = nr
 	case p.b.packed:
 	case p.b.trans: // rows along K, which are read fastest to their ends
-		deep = min(end-k0, deep*max(1, callBytes/(deep*nr*size)))
+		if p.M <= p.Kernel.MR { // blocks of panels of A lie one after the other
+			deep = min(end-k0, deep*max(1, callBytes/(deep*nr*size)))
+		}
 		width = max(1, callBytes/(deep*nr*size)) * nr
 	default: // blocks of K that lie one after the other
 		deep *= max(1, callBytes/(deep*n*size))
@@ -62,10 +64,16 @@ func (p *product) streamBlocks(a blocksOfA, from, to, col, n int, sums lines, ad
 	}
 }
 
-// streamPanel multiplies all of A by n columns of B, as many as a panel has if those of A are more than one. The kernel
-// for the first panel of A reads B from memory as fast as it can, and leaves it in a cache for the others.
+// streamPanel multiplies all of A by n columns of B: where B is packed and A fills more than a panel, by those of a
+// panel. The kernel for the first panel of A reads B from memory as fast as it can, and leaves it in a cache for others.
 func (p *product) streamPanel(a unsafe.Pointer, k0, depth, col, n int, sums lines, add bool, t *spin.Turn) {
 	k, words := p.Kernel, p.Words(depth)
+	if !p.b.packed {
+		stream := k.Stream(p.b.elem, p.b.trans)
+		stream(depth, p.M, n, a, p.b.at(k0, col), p.b.pitch(), sums.at, sums.pitch, add)
+		t.Did(plan.FlopsOf(p.M, n, depth))
+		return
+	}
 	for row := 0; row < p.M; row += k.MR {
 		if row > 0 { // nothing need lie after the last
 			a, sums.at = unsafe.Add(a, k.PanelA(words)), sums.row(k.MR)
@@ -77,19 +85,8 @@ func (p *product) streamPanel(a unsafe.Pointer, k0, depth, col, n int, sums line
 			}
 		}
 		rows := min(k.MR, p.M-row)
-		p.stream(a, rows, k0, depth, col, n, sums, add)
-		t.Did(plan.FlopsOf(rows, n, depth))
-	}
-}
-
-// stream multiplies a panel of rows of A by columns of B from col on, for n elements of K from k0 on, and adds to sums,
-// or sets them. If B is packed, they are those of one block.
-func (p *product) stream(a unsafe.Pointer, rows, k0, n, col, cols int, sums lines, add bool) {
-	k := p.Kernel
-	if p.b.packed {
 		panels := k.StreamPanels(p.b.elem)
-		panels(p.Words(n), rows, cols, a, p.panelB(k0, col), p.b.panelPitch(p.first+k0), sums.at, sums.pitch, add)
-	} else {
-		k.Stream(p.b.elem, p.b.trans)(n, rows, cols, a, p.b.at(k0, col), p.b.pitch(), sums.at, sums.pitch, add)
+		panels(words, rows, n, a, p.panelB(k0, col), p.b.panelPitch(p.first+k0), sums.at, sums.pitch, add)
+		t.Did(plan.FlopsOf(rows, n, depth))
 	}
 }

@@ -109,7 +109,7 @@ func testStreamPieces[O gemm.Output, I gemm.Element](t *testing.T) {
 		pieces := false
 		for i, m := range ms {
 			s := size(m, 261, depth)
-			if gemm.Starves(k) && m > k.StreamRows(typeOf[I]()) {
+			if gemm.Starves(k) && m > k.StreamRows(typeOf[I](), true) {
 				s.n, s.k = 1537, 2115 // it would not stream fewer columns
 			}
 			s.tb = i > 1 || i == 1 && slowKernel(k.Name) // whose last

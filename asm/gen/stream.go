@@ -2,8 +2,9 @@ package main
 
 import "fmt"
 
-// The stream kernels multiply 1, 2, 4, 6 or 8 rows of one panel of A by columns of B that are used once, so that
-// reading B is all that counts. What a call needs stands in a streamBlock, which DI points at: see stream_amd64.go.
+// The stream kernels multiply 1, 2, 4, 6 or 8 rows of one panel of A, or along K those of two panels, by columns of B
+// that are used once, so that reading B is all that counts. What a call needs stands in a streamBlock, which DI points
+// at: see stream_amd64.go.
 //
 // Across reads rows of K as they lie, by as many columns as there are. Along reads rows along K, of up to four slots,
 // each a vector of columns. Panels reads stored panels, by as many columns as there are accumulators. Far prefetches
@@ -112,8 +113,11 @@ func (k stream) suffix() string {
 	return ""
 }
 
-// slotField returns word i of a field of a slot, an operand.
+// slotField returns word i of a field of a slot, an operand. Accumulators of a second panel of A are the next slot's.
 func (s *source) slotField(slot int, field string, i int) string {
+	if field == "src" || field == "dst" {
+		slot, i = slot+i/8, i%8
+	}
 	return fmt.Sprintf("(streamBlock_slots+%d*streamSlot__size+streamSlot_%s+%d)(DI)", slot, field, 8*i)
 }
 

@@ -167,7 +167,7 @@ const alongTables = 20
 
 // slot8 is slot512 for fp8: the words that are transposed are of four elements.
 func (k stream) slot8(s *source, slot, first int) {
-	k.halves(s, slot)
+	k.halves(s, slot, 0, 1)
 	for h := range 2 {
 		for w, reg := range k.half(s, 8*h, 16) {
 			w += 8 * h
@@ -258,7 +258,7 @@ func (f form) transpose8(s *source) {
 	s.op("XORQ SI, SI")
 	s.op("MOVQ $%d, R10", ahead)
 	s.label("loop")
-	k.halves(s, 0)
+	k.halves(s, 0, 0, 1)
 	at := 0
 	for h := range 2 {
 		for _, reg := range k.half(s, 8*h, 16) {

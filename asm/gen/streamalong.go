@@ -7,6 +7,7 @@ var streamsAlong = streamTable{
 	{forms: anyForm, rows: streamRows, most: 2, all: 8, far: near},
 	{forms: []form{pairs}, rows: streamRows, most: 2, all: 8, far: far},
 	{forms: []form{words}, rows: streamRows[1:], most: 2, all: 8, far: far},
+	{forms: []form{pairs, words}, rows: []int{16}, most: 1, all: 16, far: nearAndFar},
 	{forms: asWords, rows: streamFew, most: 4, all: 8, ymm: true, far: nearAndFar},
 }
 
@@ -27,11 +28,15 @@ func (k stream) along(s *source) {
 	if k.ymm || k.is8() {
 		block = 64
 	}
-	first := func(slot int) int { return k.kernel().registers() - 8 + slot*k.rows }
+	first := func(slot int) int { return k.kernel().registers() - max(8, k.rows) + slot*k.rows }
 	addr := func(int) string { return "(AX)" }
 	k.function(s, "Along"+k.suffix(), k.vecs*k.kernel().bytes()/4)
 	for g := range k.vecs {
 		s.startSlot(g)
+	}
+	if k.rows > k.kernel().mr {
+		s.slot(1, "a", 0, slotRegs[1].a)
+		s.op("ADDQ %s, %s", s.slotField(0, "used", 0), slotRegs[1].a)
 	}
 	if k.is8() {
 		s.op("MOVQ streamBlock_table(DI), AX")
@@ -55,6 +60,9 @@ func (k stream) along(s *source) {
 			k.slot512(s, g, first(g))
 		}
 		s.nextA(g, block/k.bytes/k.kpack*4*k.kernel().mr)
+		if k.rows > k.kernel().mr {
+			s.nextA(g+1, block/k.bytes/k.kpack*4*k.kernel().mr)
+		}
 		s.nextB(g, block)
 	}
 	if !k.ymm && k.vecs > 1 {
@@ -133,7 +141,8 @@ func (s *source) endSlot(slot int) {
 
 // slot512 multiplies a block of a slot whose accumulators start at register first.
 //
-//	Z0-Z15 B   Z16-Z23 under way   Z24-Z31 accumulators
+//	Z0-Z15 B   Z16-Z23 under way   Z24-Z31 accumulators, or
+//	Z0-Z7 B    Z8-Z11 under way    Z16-Z31 accumulators, half a block after the other
 func (k stream) slot512(s *source, slot, first int) {
 	if k.is8() {
 		k.slot8(s, slot, first)
@@ -149,9 +158,16 @@ func (k stream) slot512(s *source, slot, first int) {
 		}
 		return
 	}
-	k.halves(s, slot)
+	if k.rows <= 8 {
+		k.halves(s, slot, 0, 1)
+	}
 	for h := range 2 {
-		for w, reg := range k.half(s, 8*h, 16) {
+		at, tmp := 8*h, 16
+		if k.rows > 8 {
+			k.halves(s, slot, h)
+			at, tmp = 0, 8
+		}
+		for w, reg := range k.half(s, at, tmp) {
 			k.word(s, slot, first, 8*h+w, reg)
 		}
 	}
@@ -173,8 +189,9 @@ func (k stream) fetchWord(s *source, slot, w int) {
 
 // products multiplies word w of each row of A and a vector of B.
 func (k stream) products(s *source, slot, first, w, b int) {
+	mr := k.kernel().mr
 	for i := range k.rows {
-		a, disp := slotRegs[slot].a, 4*(w*k.kernel().mr+i)
+		a, disp := slotRegs[slot+i/mr].a, 4*(w*mr+i%mr)
 		if k.kpack == 2 {
 			s.dotBroadcast(first+i, b, a, disp)
 		} else {
@@ -192,14 +209,15 @@ func (k stream) fetchRow(s *source, slot int) {
 // products take so long that there is time for it between them.
 func (k stream) early() bool { return k.far && k.rows < 6 }
 
-// halves reads 16 words of each row of a slot: half h of those of rows i and 4+i side by side to Z(8h+i), of rows 8+i
-// and 12+i to Z(8h+4+i). To insert a lane that is read takes no shuffle.
-func (k stream) halves(s *source, slot int) {
+// halves reads some halves, 0 and 1 or one of them, of 16 words of each row of a slot: the first of rows i and 4+i
+// side by side to Zi, of rows 8+i and 12+i to Z(4+i), the next to the 8 registers after these. To insert a lane that
+// is read takes no shuffle.
+func (k stream) halves(s *source, slot int, halves ...int) {
 	for i := range 4 {
 		for q := range 4 {
 			s.slot(slot, "rows", 4*q+i, "AX")
-			for h := range 2 {
-				addr, reg := fmt.Sprintf("%d(AX)(%s*1)", 32*h, slotRegs[slot].offset), 8*h+q/2*4+i
+			for n, h := range halves {
+				addr, reg := fmt.Sprintf("%d(AX)(%s*1)", 32*h, slotRegs[slot].offset), 8*n+q/2*4+i
 				if q%2 == 0 {
 					s.op("VMOVUPS %s, Y%d", addr, reg)
 				} else {

@@ -16,7 +16,7 @@ const (
 	itemsEach    = 8        // slabs times items of each of many workers
 	itemBytes    = 64 << 10 // bytes of B of a slab in an item, at least
 	ItemsAcc     = 8 << 20  // bytes of accumulators that outlast items, at most
-	againDepth   = 4096     // elements of K of B before kernels for few rows read them again
+	twoDepth     = 4096     // elements of K of two panels of A, of which those of one lie together
 	sweepLeast   = 5        // rows for a kernel that sweeps or reads columns as rows: fewer are multiplied where B lies
 	behindPanels = 16       // panels of a block of K before the next, packed behind products
 	sweptPanels  = 2        // panels of B in a piece
@@ -97,7 +97,7 @@ func (q *Problem) streamDepth(b SourceB) int {
 	case b == SweptB:
 		return asm.SweepK
 	case b == StreamedB && q.FormB == AlongK && q.M > q.Kernel.MR:
-		return againDepth
+		return twoDepth
 	}
 	return q.StageK()
 }

@@ -157,7 +157,10 @@ func (q *Problem) exceeds(workers int) bool {
 
 // streams reports whether kernels stream B, where it lies in blocks of K of the product's.
 func (q *Problem) streams() bool {
-	return q.Kernel.StreamRows(q.ElemB) > 0 && (q.FormB == InPanels || q.ElemB.Block() == q.Elem.Block())
+	if q.FormB == InPanels {
+		return q.Kernel.StreamPanels(q.ElemB) != nil
+	}
+	return q.M <= q.Kernel.StreamRows(q.ElemB, q.FormB == AlongK) && q.ElemB.Block() == q.Elem.Block()
 }
 
 // held reports whether B takes no more than a part of the second-level caches of so many workers.

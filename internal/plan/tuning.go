@@ -133,7 +133,6 @@ var tunings = []struct {
 }{
 	{"intel", "", func(t *Tuning) {
 		t.nearA, t.nearB = 0.5, 0.875
-		t.streamed[AlongK] = 8
 		t.extent = [crowds]int{1024, 1024, 1024, 2048}
 	}},
 	{"", "avx512bf16", func(t *Tuning) {
@@ -164,6 +163,9 @@ var tunings = []struct {
 	}},
 	{"zen4", "avx512bf16", func(t *Tuning) {
 		t.shared = all(5.0 * (1 << 17))
+	}},
+	{"intel", "avx512bf16", func(t *Tuning) {
+		t.streamed[AlongK] = 8
 	}},
 	{"intel", "avx512", func(t *Tuning) {
 		t.fresh = [forms]int{52, 128, 0}
