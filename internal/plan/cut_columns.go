@@ -22,8 +22,8 @@ const (
 	sweptPanels  = 2        // panels of B in a piece
 )
 
-// longWorkers are the most workers of which each streams one long slab of B.
-var longWorkers = [forms]int{InRows: 8, AlongK: 2}
+// longWorkers are the most workers of which each streams one slab of rows of B, whose pieces are long.
+const longWorkers = 8
 
 // streamRow are the bytes of a row of B of which the slabs of more workers are multiples, and slabs that are packed.
 var streamRow = [forms]int{InRows: 256}
@@ -151,7 +151,7 @@ func (q *Problem) cutColumns(g *Plan) {
 	case StreamedB:
 		// What is long in memory is read fastest, but the slowest of many would keep the others waiting.
 		each, wide := slabsEach, streamRow[q.FormB]/size
-		if workers <= longWorkers[q.FormB] {
+		if q.FormB == InRows && workers <= longWorkers {
 			each, wide = 1, 0
 		}
 		if workers <= 2 {
@@ -185,12 +185,12 @@ func (q *Problem) cutAlong(g *Plan) {
 // itemRow are the bytes of a row of K in an item, at least.
 var itemRow = [forms]int{InRows: 1, AlongK: 2 << 10, InPanels: 1}
 
-// cutItems cuts K into items. Many workers end together if what a slow one has left of its slabs is done by
-// others: down K a slab goes from hand to hand.
+// cutItems cuts K into items. Workers end together if what a slow one has left of its slabs, or one that comes late, is
+// done by others: down K a slab goes from hand to hand.
 func (q *Problem) cutItems(g *Plan) {
 	c := &g.Columns
 	c.Items = 1
-	if q.Crowd(g.Workers) >= Many {
+	if g.Workers > 1 {
 		row := q.K * q.ElemB.Size()
 		most := min(c.Steps, pipeline.MaxDepth, min(c.Cols, q.N)*row/itemBytes, row/itemRow[q.FormB])
 		c.Items = max(1, min(most, itemsEach*g.Workers/c.Slabs))
