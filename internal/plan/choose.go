@@ -24,9 +24,9 @@ func Choose(q *Problem) Plan {
 	if columns && !fewer && (q.N > nearCols || q.M <= q.Kernel.MR) {
 		return q.PlanColumns()
 	}
-	g, near := q.planSlabs()
+	g, refused := q.planSlabs()
 	switch {
-	case near:
+	case refused == fits:
 		return g
 	case columns: // narrow, or too few
 		return q.PlanColumns()

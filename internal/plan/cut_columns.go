@@ -28,17 +28,35 @@ const longWorkers = 8
 // streamRow are the bytes of a row of B of which the slabs of more workers are multiples, and slabs that are packed.
 var streamRow = [forms]int{InRows: 256}
 
-// SharesColumns reports whether workers had better share out the columns of a B that is read once.
-func (q *Problem) SharesColumns() bool {
-	workers := q.AtOnce()
-	c := q.Crowd(workers)
-	rows := &q.On.Columns[c]
-	most := rows.Most[q.FormB]
-	if q.held(workers, rows.part[q.FormB]) {
-		most = rows.held[q.FormB]
+// SharesColumns reports whether workers had better share out the columns of a B that is read once, refusesColumns why
+// not.
+func (q *Problem) SharesColumns() bool { return q.refusesColumns() == fits }
+
+func (q *Problem) refusesColumns() refusal {
+	most, _ := q.mostRows()
+	switch {
+	case q.M > most:
+		return manyRows
+	case q.N*q.K < streamMin:
+		return smallB
+	case q.TransC:
+		return turnedC
+	case q.slabSource().lies():
+		return liesNear
+	case q.streamBytes() > barrier.MaxTx*tile.PanelTxUnit:
+		return longA
 	}
-	return q.M <= most && q.N*q.K >= streamMin && !q.TransC && !q.slabSource().lies() &&
-		q.streamBytes() <= barrier.MaxTx*tile.PanelTxUnit
+	return fits
+}
+
+// mostRows returns the rows that are few enough for that, and whether that is because the workers' caches hold B.
+func (q *Problem) mostRows() (most int, held bool) {
+	workers := q.AtOnce()
+	rows := &q.On.Columns[q.Crowd(workers)]
+	if q.held(workers, rows.part[q.FormB]) {
+		return rows.held[q.FormB], true
+	}
+	return rows.Most[q.FormB], false
 }
 
 // PlanColumns returns how workers share out the columns of B.
@@ -58,7 +76,7 @@ func (q *Problem) PlanColumns() Plan {
 	switch {
 	case c.Items > 1:
 		g.Sums = InEngine
-	case c.Steps > 1:
+	case q.Blocks() > 1 || c.Steps > 1:
 		g.Sums = InScratch
 	}
 	return g

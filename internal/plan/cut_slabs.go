@@ -15,8 +15,8 @@ const (
 )
 
 // planSlabs returns how workers compute slabs of C, each with what it fetches and packs itself, or the caller all
-// of it, and whether that is fast.
-func (q *Problem) planSlabs() (g Plan, near bool) {
+// of it, and why that would be slow.
+func (q *Problem) planSlabs() (g Plan, no refusal) {
 	k, workers := q.Kernel, q.AtOnce()
 	g = Plan{Share: BySlabs, A: PanelsOfA, Depth: min(q.K, q.StageK())}
 	if q.readsA() && (q.M >= k.MR || k.Edge() != nil) {
@@ -28,22 +28,23 @@ func (q *Problem) planSlabs() (g Plan, near bool) {
 	case StreamedB:
 		g.A = PanelsOfA
 	}
-	if !q.near(&g, workers) {
-		return g, false
+	if no := q.refusesSlabs(&g, workers); no != fits {
+		return g, no
 	}
 	if workers == 1 && !q.Waits && q.keepsSums(&g, q.M, q.N) {
 		g.Share, g.Workers, g.Slabs = ByCaller, 1, SlabCut{q.M, q.N, 1, 1, 1, q.Blocks()}
 		g.Past = q.exceeds(1)
-		return g, true
+		return g, fits
 	}
 	if workers == 1 && g.A == PanelsOfA && g.B != StreamedB && q.N > k.NR {
-		return g, false // each slab would pack A again
+		return g, packsAgain
 	}
-	if g.Slabs, g.Workers = q.best(&g, workers); g.Slabs.Count == 0 {
-		return g, false
+	g.Slabs, g.Workers = q.best(&g, workers)
+	if g.Slabs.Count == 0 || !q.keepsSums(&g, min(q.M, g.Slabs.Rows+k.MR-1), g.Slabs.Cols) {
+		return g, noRoom
 	}
 	g.Past = q.exceeds(g.Workers)
-	return g, q.keepsSums(&g, min(q.M, g.Slabs.Rows+k.MR-1), g.Slabs.Cols)
+	return g, fits
 }
 
 // slabSource returns the fastest way to read B for slabs, or for all of C.
@@ -84,28 +85,38 @@ func (q *Problem) each(g *Plan, workers int) float64 {
 	return q.On.slabsPack[q.Crowd(workers)]
 }
 
-// near reports whether workers may fetch what their slabs need, each for itself.
-func (q *Problem) near(g *Plan, workers int) bool {
-	on, sizeA, l2 := q.On, float64(q.M)*float64(g.Depth*q.Elem.Size()), float64(workers*q.On.l2)
-	each := q.each(g, workers)
+// refusesSlabs says why workers had better not fetch what their slabs need, each for itself.
+func (q *Problem) refusesSlabs(g *Plan, workers int) refusal {
+	on, each := q.On, q.each(g, workers)
 	switch {
+	case each > 0 && q.flops() <= each*float64(workers),
+		each > 0 && g.A == PanelsOfA && q.N <= on.slabsOnce[q.Crowd(workers)]*q.Kernel.NR: // they pack A once
+		return fits
 	case each > 0:
-		// Slabs of all columns pack A once.
-		return q.flops() <= each*float64(workers) ||
-			g.A == PanelsOfA && q.N <= on.slabsOnce[q.Crowd(workers)]*q.Kernel.NR
-	case q.counted(one) <= on.shared[one]:
-		return true
-	case g.A == RowsOfA && sizeA <= on.nearA*l2 && q.held(workers, on.nearB) && q.M*q.PitchC <= on.nearC:
-		return true
+		return muchEach
+	case q.counted(one) <= on.shared[one],
+		g.A == RowsOfA && q.blockBytesA(g) <= on.nearA*float64(workers*on.l2) && q.held(workers, on.nearB) &&
+			q.M*q.PitchC <= on.nearC:
+		return fits
+	case q.flops() > on.nearFlops:
+		return muchWork
+	case g.B.lies() || q.N <= q.Kernel.NR || q.blockBytesA(g) <= nearRows:
+		return fits
 	}
-	return q.flops() <= on.nearFlops && (g.B.lies() || q.N <= q.Kernel.NR || sizeA <= nearRows)
+	return farA
 }
+
+// blockBytesA returns the bytes of A of a block of K.
+func (q *Problem) blockBytesA(g *Plan) float64 { return float64(q.M) * float64(g.Depth*q.Elem.Size()) }
 
 // keepsSums says in g where sums wait, and reports whether there is room for slabs of so many rows and columns:
 // in C if the scratch memory is not enough and C holds sums as they are.
 func (q *Problem) keepsSums(g *Plan, rows, cols int) bool {
-	if g.Sums = InScratch; g.Depth == q.K || g.B.lies() {
+	switch g.Sums = InScratch; {
+	case g.Depth == q.K:
 		g.Sums = InRegisters
+	case g.B.lies() && q.Direct() && (g.B == UnpackedB || cols >= q.N): // see Plan.Sums
+		g.Sums = InC
 	}
 	var fits bool
 	g.Room, fits = q.Room(g, rows, cols)
@@ -163,9 +174,10 @@ func (q *Problem) best(g *Plan, most int) (best SlabCut, of int) {
 			if n > 1 {
 				flops *= 1 + sharedGain
 			}
-			flops += float64(workers * workers * q.On.helpFlops)
+			wanted := min(workers, cut.Count*cut.Ranges)
+			flops += float64(wanted * wanted * q.On.helpFlops)
 			if flops < least {
-				best, of, least = cut, workers, flops
+				best, of, least = cut, wanted, flops
 			}
 		}
 		if least == before || workers <= fewWorkers {

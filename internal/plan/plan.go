@@ -8,11 +8,11 @@ type Plan struct {
 	Share   Sharing
 	A       SourceA
 	B       SourceB
-	Sums    Keeper
-	Workers int  // who compute
-	Past    bool // C is larger than the caches
-	Depth   int  // elements of K of a panel of B
-	Room    Room // in scratch memory, of the largest slab
+	Sums    Keeper // of a block of K; kernels that read B where it lies add them to those before themselves
+	Workers int    // who compute
+	Past    bool   // C is larger than the caches
+	Depth   int    // elements of K of a panel of B
+	Room    Room   // in scratch memory, of the largest slab
 	Slabs   SlabCut
 	Columns ColumnCut
 	Ring    RingCut
@@ -82,21 +82,22 @@ func (g *Plan) String() string {
 	s := fmt.Sprintf("%v · A %v · B %v · sums %v", g.Share, g.A, g.B, g.Sums)
 	switch g.Share {
 	case BySlabs:
-		s += fmt.Sprintf(" · %d workers, %d slabs of %dx%d", g.Workers, g.Slabs.Count, g.Slabs.Rows, g.Slabs.Cols)
+		s += fmt.Sprintf(" · %s, %s of %dx%d",
+			count(g.Workers, "worker"), count(g.Slabs.Count, "slab"), g.Slabs.Rows, g.Slabs.Cols)
 		if g.Slabs.Ranges > 1 {
-			s += fmt.Sprintf(" by %d ranges of %d blocks of K", g.Slabs.Ranges, g.Slabs.Span)
+			s += fmt.Sprintf(" by %d ranges of %s of K", g.Slabs.Ranges, count(g.Slabs.Span, "block"))
 		}
 	case ByColumns:
 		c := &g.Columns
-		s += fmt.Sprintf(" · %d workers, %d slabs of %d columns, %d at a time, K in steps of %d",
-			g.Workers, c.Slabs, c.Cols, min(c.Cols, c.Block), g.Depth)
+		s += fmt.Sprintf(" · %s, %s of %d columns, %d at a time, K in steps of %d",
+			count(g.Workers, "worker"), count(c.Slabs, "slab"), c.Cols, min(c.Cols, c.Block), g.Depth)
 		if c.Items > 1 {
 			s += fmt.Sprintf(" and %d parts", c.Items)
 		}
 	case ByRing:
 		r := &g.Ring
-		s += fmt.Sprintf(" · %d workers, tiles of %dx%dx%dx%d, slabs of %dx%d, depth %d",
-			g.Workers, r.CTAs, r.BM, r.BN, r.BK, r.SlabRows, r.SlabCols, r.Depth)
+		s += fmt.Sprintf(" · %s, tiles of %dx%dx%dx%d, slabs of %dx%d, depth %d",
+			count(g.Workers, "worker"), r.CTAs, r.BM, r.BN, r.BK, r.SlabRows, r.SlabCols, r.Depth)
 	}
 	return s
 }
@@ -132,8 +133,8 @@ type ColumnCut struct {
 	Block     int // columns of a slab at a time, which scratch memory bounds
 	Slabs     int
 	PanelsA   int
-	Steps     int // blocks of K
-	Each      int // steps of a block of sums, or 1 if a step has several of those
+	Steps     int // of K, of Depth elements each
+	Each      int // steps of a block of K, or 1 if a step has several of those
 	Items     int // parts of K
 	Span      int // steps of an item
 	JobPanels int // panels of A in a copy job, of a step after the other

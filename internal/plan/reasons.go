@@ -31,7 +31,7 @@ var (
 		"as blocks of K side by side, as A, too",
 	}
 	keeperSays = [...]string{
-		"nowhere: the kernel adds up all of K",
+		"nowhere: K is one block",
 		"in C",
 		"in memory of who computes",
 		"in memory of the engine",
@@ -45,7 +45,11 @@ func (q *Problem) Explain(t *strings.Builder, g *Plan) {
 	fmt.Fprintf(t, "shared   %s\n", sharingSays[g.Share])
 	fmt.Fprintf(t, "A        %s\n", sourceASays[g.A])
 	fmt.Fprintf(t, "B        %s\n", sourceBSays[g.B])
-	fmt.Fprintf(t, "sums     wait %s\n", keeperSays[g.Sums])
+	fmt.Fprintf(t, "sums     wait %s", keeperSays[g.Sums])
+	if g.Slabs.Ranges > 1 && g.Share == BySlabs {
+		t.WriteString(", and those of ranges of K in memory of the engine")
+	}
+	t.WriteByte('\n')
 	fmt.Fprintf(t, "plan     %v\n", g)
 	q.others(t, g)
 }
@@ -56,42 +60,111 @@ func mega(x float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
+// A refusal is why a product is not shared in some way.
+type refusal uint8
+
+const (
+	fits       refusal = iota // it may be
+	manyRows                  // by columns: A has more rows than are few
+	smallB                    // by columns
+	turnedC                   // by columns: C lies transposed
+	liesNear                  // by columns: B is multiplied where it lies
+	longA                     // by columns: a barrier does not count so many bytes of A
+	muchEach                  // by slabs: so many flops for each worker
+	muchWork                  // by slabs: so many flops in all
+	farA                      // by slabs: A is to be read for every panel of B
+	packsAgain                // by slabs: each would pack A
+	noRoom                    // by slabs: for their sums
+)
+
+// says returns what w means for q, of which g is the plan by slabs.
+func (q *Problem) says(w refusal, g *Plan) string {
+	workers := q.AtOnce()
+	switch w {
+	case manyRows:
+		most, held := q.mostRows()
+		s := fmt.Sprintf("%d rows are to be at most %d", q.M, most)
+		if held {
+			s += fmt.Sprintf(", as B takes no more than %.2g of second-level caches",
+				q.On.Columns[q.Crowd(workers)].part[q.FormB])
+		}
+		return s
+	case smallB:
+		return fmt.Sprintf("B has %d elements, and is to have %d", q.N*q.K, streamMin)
+	case turnedC:
+		return "C lies transposed"
+	case liesNear:
+		return "B is multiplied where it lies"
+	case longA:
+		return "a barrier does not count so many bytes of A"
+	case muchEach:
+		return fmt.Sprintf("%s MFLOP of each worker are to be at most %s",
+			mega(q.flops()/float64(workers)), mega(q.each(g, workers)))
+	case muchWork:
+		return fmt.Sprintf("%s MFLOP are to be at most %s, or A and B to stay in second-level caches",
+			mega(q.flops()), mega(q.On.nearFlops))
+	case farA:
+		return fmt.Sprintf("%.0f KiB of A, of a block of K, are to be at most %d, or B a panel, or both to stay in "+
+			"second-level caches", q.blockBytesA(g)/(1<<10), nearRows>>10)
+	case packsAgain:
+		return "each of them would pack A again"
+	}
+	return "their sums have no room"
+}
+
 // others says why q is not shared otherwise than g has it.
 func (q *Problem) others(t *strings.Builder, g *Plan) {
-	workers := q.Procs
-	c := q.Crowd(workers)
-	say := func(what string, is bool, format string, args ...any) {
-		if !is {
-			fmt.Fprintf(t, "not by   %s: %s\n", what, fmt.Sprintf(format, args...))
+	c := q.Crowd(q.Procs) // Workers is 1 of what stays with its caller
+	counted := func() string {
+		s := mega(q.flops()) + " MFLOP"
+		if q.counted(c) != q.flops() {
+			s += " count as " + mega(q.counted(c))
 		}
+		return s + ", and up to " + mega(q.On.shared[c])
 	}
-	if g.B == DotsOfB {
+	say := func(what, why string) { fmt.Fprintf(t, "not by   %s: %s\n", what, why) }
+	columns := q.refusesColumns()
+	slabs, refused := q.planSlabs()
+	switch {
+	case g.B == DotsOfB:
 		fmt.Fprintf(t, "no other: %d elements of C by so deep a K are dot products; "+
 			"%.0f KiB of A and B, and less than %d stay with their caller\n",
 			q.M*q.N, q.dotBytes()/(1<<10), 2*dotShare>>10)
 		return
-	}
-	if g.Share == ByCaller && q.Alone(c) {
-		fmt.Fprintf(t, "no other: %s MFLOP count as %s, and up to %s stay with their caller\n",
-			mega(q.flops()), mega(q.counted(c)), mega(q.On.shared[c]))
+	case g.Share == ByCaller && q.Alone(c):
+		fmt.Fprintf(t, "no other: %s stay with their caller\n", counted())
 		return
-	}
-	say("caller", g.Share == ByCaller, "%s MFLOP count as %s, and up to %s stay with it",
-		mega(q.flops()), mega(q.counted(c)), mega(q.On.shared[c]))
-	rows := &q.On.Columns[c]
-	say("columns", g.Share == ByColumns, "%d rows are to be at most %d, or %d if B takes at most %.2g of the caches; "+
-		"it has %d elements, and is to have %d",
-		q.M, rows.Most[q.FormB], rows.held[q.FormB], rows.part[q.FormB], q.N*q.K, streamMin)
-	switch each := q.each(g, workers); {
-	case g.Share == ByColumns:
-		say("slabs", false, "of so few rows B is read but once")
-	case each > 0:
-		say("slabs", g.Share <= BySlabs, "%s MFLOP of each worker are to be at most %s",
-			mega(q.flops()/float64(workers)), mega(each))
+	case q.Procs == 1 && (refused == packsAgain || refused == noRoom):
+		say("caller", "panels of A and sums have no room")
+	case q.Procs == 1:
+	case q.Alone(c):
+		say("more workers", counted()+" stay with their caller")
 	default:
-		say("slabs", g.Share <= BySlabs,
-			"A and B are to be at most %.3g and %.3g second-level caches of each worker, or A %d KiB, or B a panel",
-			q.On.nearA, q.On.nearB, nearRows>>10)
+		say("caller", counted()+" stay with it")
 	}
-	say("ring", g.Share == ByRing, "it is for what is too large for the others")
+	switch {
+	case g.Share == ByColumns:
+	case columns == fits:
+		say("columns", fmt.Sprintf("slabs come first if C has at most %d columns, or fewer panels than workers", nearCols))
+	default:
+		say("columns", q.says(columns, &slabs))
+	}
+	switch {
+	case g.Share <= BySlabs:
+	case refused == fits:
+		say("slabs", "columns come first, as B is read but once for so few rows")
+	default:
+		say("slabs", q.says(refused, &slabs))
+	}
+	if g.Share != ByRing {
+		say("ring", "it copies A and B for all, which is for what none of the others may compute")
+	}
+}
+
+// count returns "1 slab", or "2 slabs".
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }

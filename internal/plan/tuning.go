@@ -1,13 +1,14 @@
 package plan
 
 // A Tuning is what was measured of a kernel on a machine, and all that decisions know of them beside what a
-// kernel can do. Every field names its unit; where a letter is given, these commands, of two builds by turns
-// (bench/peers/README.md) or of one, measure it:
+// kernel can do. Every field names its unit; where a letter is given, gemmbench compare -depth 0 -dtype bf16,f32
+// -workers 1,2,4,16 -trans NN,NT measures it, of two builds by turns (bench/peers/README.md) or of one, with
 //
-//	S  gemmbench compare -size 32,64,96,100,128,256,512 -workers 1,2             squares
-//	F  gemmbench compare -size 1x4096x4096,4x1024x1024,8x4096x4096,16x1024x1024,32x4096x4096 -trans NN,NT
+//	S  -size 32,64,96,100,128,256,512                                            squares
+//	L  -size 1x64x64,4x256x256,8x64x512,8x32x4096,1x32x16384,64x64x8192          little of C, or of B
+//	F  -size 1x4096x4096,4x1024x1024,8x4096x4096,16x1024x1024,31x4096x1024,32x4096x4096,128x1024x4096
 //	   and the same with -prepacked true                                         few rows
-//	R  gemmbench compare -size 1000,2048,4096,512x4096x4096 -workers 1,2         what is large
+//	R  -size 1000,2048,4096,512x4096x4096                                        what is large
 type Tuning struct {
 	l2, l3 int // bytes of the machine's caches
 
@@ -24,16 +25,16 @@ type Tuning struct {
 	nearC     int             // bytes of C that one or two workers find again (R)
 	nearFlops float64         // flops up to which they fetch what is read once, or from near caches (R)
 	helpFlops int             // flops in the time for which each worker keeps each other one waiting (S, -workers 8,16,32)
-	slabFlops int             // the same that it takes to claim a slab and to find what it needs (F)
-	sumFlops  int             // flops of float32 in the time to write a sum of a block and to add it elsewhere (S)
+	slabFlops int             // the same that it takes to claim a slab and to find what it needs (S)
+	sumFlops  int             // flops of float32 in the time to write a sum of a block and to add it elsewhere (L)
 	ownC      bool            // C outgrows second-level caches, not the last (R)
 	panelA    int             // quarters of the time of a tile: to bring a panel of A in rows closer (S)
 	panelB    int             // and to bring and pack one of B (S)
 
 	// How few rows are multiplied.
 	fewRows    [forms]int  // rows up to which kernels for few are faster than tiles where B stays in a cache (F)
-	fewLeast   int         // bytes of a B along K up to which they are not (S)
-	fewPanel   int         // bytes of no more than a panel of pairs in rows from which on they are not (F)
+	fewLeast   int         // bytes of a B along K up to which they are not (L)
+	fewPanel   int         // bytes of no more than a panel of pairs in rows from which on they are not (L)
 	streamed   [forms]int  // rows up to which they take a B in a stream, as it lies or is packed (F)
 	alongSpare int         // rows that may be missing to whole panels where columns of B are read as rows of A (F)
 	swept      [crowds]int // rows up to which a kernel packs pieces of B as it multiplies them (F)
@@ -41,8 +42,8 @@ type Tuning struct {
 	sweptSlabs [crowds]int // slabs of each worker that sweeps: long rows are read fastest (F)
 
 	// What is not packed: float32.
-	unpacked      int        // bytes of B, or four second-level caches, up to which few rows or columns read it so (S)
-	unpackedThin  [forms]int // the same for fewer than thinRows, or of panels for one (F)
+	unpacked      int        // bytes of B, or four second-level caches, up to which few rows or columns read it so (S, L)
+	unpackedThin  [forms]int // the same for fewer than thinRows, or of panels for one (L, F)
 	unpackedHeld  float64    // second-level caches of B up to which several workers multiply a tile of rows so (F)
 	unpackedTall  int        // rows that are few there: to pack B takes as long as to multiply three (S)
 	unpackedSmall float64    // flops up to which nothing is packed in any case (S)
