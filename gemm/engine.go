@@ -48,6 +48,9 @@ func New(opts ...Option) (*Engine, error) {
 	if err := s.checkKernel(); err != nil {
 		return nil, err
 	}
+	if err := s.checkParts(); err != nil {
+		return nil, err
+	}
 	return newEngine(s), nil
 }
 

@@ -197,6 +197,20 @@ func TestEngineErrors(t *testing.T) {
 	checkError(t, testEngine.Multiply(nil, b, b), "nil")
 	checkError(t, testEngine.Multiply(c, nil, b), "nil")
 	checkError(t, testEngine.Multiply(c, b, nil), "nil")
+	short := gemm.Matrix[float32]{Rows: 3, Cols: 5, Stride: 6, Data: make([]float32, 15)}
+	checkError(t, testEngine.Multiply(c, &short, f), "A is 3x5 with stride 6 but its Data holds only 15 elements of 17")
+	short.Rows, short.Stride = math.MaxInt, math.MaxInt
+	checkError(t, testEngine.Multiply(c, &short, f), "holds only 15 elements")
+	cuts := []gemm.Option{gemm.WithPromotion(64), gemm.WithSplitK(2)}
+	e, err := gemm.New(cuts...) // neither has an effect
+	if err == nil {
+		err = e.Close()
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	_, err = gemm.New(append(cuts, gemm.WithArithmetic(gemm.Hopper))...)
+	checkError(t, err, "WithPromotion(64) and WithSplitK(2) cut K in different ways")
 	var zero gemm.Engine
 	checkError(t, zero.Multiply(c, b, b), "zero Engine")
 	checkError(t, zero.Close(), "zero Engine")

@@ -32,8 +32,8 @@ func Machines() (names []string) {
 
 // Explain says in some ten lines how a product would be computed in native arithmetic, and why not otherwise.
 // It is an error if there is no such machine, if it has no such kernel, if a size is less than 1, or if C's type or
-// the workers are none of a product's. What a pretended machine has of a kernel is what this build has of it, whatever
-// this processor lacks.
+// the workers are none of a product's. A pretended machine has of its kernels what this process has of them: where
+// this processor lacks AVX512-VBMI they do not stream fp8 there, either.
 func Explain(a Question) (string, error) {
 	switch {
 	case min(a.M, a.N, a.K) < 1:

@@ -97,7 +97,7 @@ func WithSplitK(n int) Option { return Option{kind: optSplitK, n: [3]int{n}} }
 // chains in float32, in order, to nearest even: what CUTLASS and DeepGEMM call promotion, and cuBLAS does every 128
 // elements in fp8 without fast accumulation. k is a multiple of 32, the most products that a step sums, and by a B that
 // is packed, of 64; the default, 0, is one chain over all of K. WithSplitK cuts K in another way, so only one of both
-// may be asked for. In native arithmetic, which sums K in blocks, it has no effect.
+// may be asked for there. In native arithmetic, which sums K in blocks, it has no effect.
 func WithPromotion(k int) Option { return Option{kind: optPromotion, n: [3]int{k}} }
 
 // WithWorkers sets how many goroutines compute, the caller's own included: 1 means that the caller does everything

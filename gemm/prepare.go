@@ -45,11 +45,20 @@ func (s *settings) prepare(p *product, opts []Option) error {
 	return nil
 }
 
+// checkParts checks that Hopper's arithmetic is to cut K in one way.
+func (s *settings) checkParts() error {
+	if s.arithmetic == Hopper && s.promotion > 0 && s.splitK > 1 {
+		return fmt.Errorf("gemm: WithPromotion(%d) and WithSplitK(%d) cut K in different ways", s.promotion, s.splitK)
+	}
+	return nil
+}
+
 // cutParts cuts K into the parts that Hopper's arithmetic is to sum each for itself.
 func (s *settings) cutParts(p *product) error {
+	if err := s.checkParts(); err != nil {
+		return err
+	}
 	switch {
-	case s.promotion > 0 && s.splitK > 1:
-		return fmt.Errorf("gemm: WithPromotion(%d) and WithSplitK(%d) cut K in different ways", s.promotion, s.splitK)
 	case s.promotion%plan.SplitUnit != 0 && p.b.packed:
 		return fmt.Errorf("gemm: WithPromotion(%d): B is packed in stages of %d elements of K, "+
 			"of which that is no multiple", s.promotion, plan.SplitUnit)

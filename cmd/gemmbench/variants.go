@@ -31,7 +31,7 @@ func (a *axes) declare(fs *flag.FlagSet) {
 	fs.StringVar(&a.trans, "trans", "NN", "`list` of NN, NT, TN, TT: which of A and B lies transposed in memory")
 	fs.StringVar(&a.arith, "arith", "native", "`list` of "+nameList(arithmetics)+
 		": the sums of the processor, or those of the tensor core bit for bit (f32 is then tf32)")
-	fs.StringVar(&a.splitK, "splitk", "1", "`list` of numbers of parts of K, each summed for itself")
+	fs.StringVar(&a.splitK, "splitk", "1", "`list` of numbers of parts of K that hopper arithmetic sums for themselves")
 	fs.StringVar(&a.promotion, "promotion", "0", "`list` of numbers of elements of K after which the chain of hopper "+
 		"arithmetic begins anew, multiples of 32; 0 is one chain")
 	fs.StringVar(&a.scales, "scales", "none", "`list` of "+nameList(scales)+

@@ -77,6 +77,14 @@ func (a SourceA) String() string { return sourceANames[a] }
 func (b SourceB) String() string { return sourceBNames[b] }
 func (k Keeper) String() string  { return keeperNames[k] }
 
+// count returns "1 slab", or "2 slabs".
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
 // String says who shares · A · B · sums, and the cut.
 func (g *Plan) String() string {
 	s := fmt.Sprintf("%v · A %v · B %v · sums %v", g.Share, g.A, g.B, g.Sums)
@@ -175,6 +183,23 @@ type RingCut struct {
 	BytesAcc       int // accumulators of a cluster tile
 	BytesChain     int // those of an unfinished block, laid out like them, if blocks have several stages
 }
+
+// A refusal is why a product is not shared in some way.
+type refusal uint8
+
+const (
+	fits       refusal = iota // it may be
+	manyRows                  // by columns: A has more rows than are few
+	smallB                    // by columns
+	turnedC                   // by columns: C lies transposed
+	liesNear                  // by columns: B is multiplied where it lies
+	longA                     // by columns: a barrier does not count so many bytes of A
+	muchEach                  // by slabs: so many flops for each worker
+	muchWork                  // by slabs: so many flops in all
+	farA                      // by slabs: A is to be read for every panel of B
+	packsAgain                // by slabs: each would pack A
+	noRoom                    // by slabs: for their sums
+)
 
 // TinyPlan is that of all that is too small to think about.
 var TinyPlan = Plan{Workers: 1}

@@ -60,23 +60,6 @@ func mega(x float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// A refusal is why a product is not shared in some way.
-type refusal uint8
-
-const (
-	fits       refusal = iota // it may be
-	manyRows                  // by columns: A has more rows than are few
-	smallB                    // by columns
-	turnedC                   // by columns: C lies transposed
-	liesNear                  // by columns: B is multiplied where it lies
-	longA                     // by columns: a barrier does not count so many bytes of A
-	muchEach                  // by slabs: so many flops for each worker
-	muchWork                  // by slabs: so many flops in all
-	farA                      // by slabs: A is to be read for every panel of B
-	packsAgain                // by slabs: each would pack A
-	noRoom                    // by slabs: for their sums
-)
-
 // says returns what w means for q, of which g is the plan by slabs.
 func (q *Problem) says(w refusal, g *Plan) string {
 	workers := q.AtOnce()
@@ -159,12 +142,4 @@ func (q *Problem) others(t *strings.Builder, g *Plan) {
 	if g.Share != ByRing {
 		say("ring", "it copies A and B for all, which is for what none of the others may compute")
 	}
-}
-
-// count returns "1 slab", or "2 slabs".
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
