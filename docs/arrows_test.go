@@ -6,7 +6,9 @@ import (
 	"go/token"
 	"go/types"
 	"maps"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +21,25 @@ func TestArrows(t *testing.T) {
 		uses := usesOf(t, dir)
 		for _, cycle := range cyclesOf(uses) {
 			t.Errorf("%s: files use each other: %s", dir, strings.Join(cycle, " -> "))
+		}
+	}
+	// The last comment of package gemm names its files in order.
+	text, err := os.ReadFile("../gemm/doc.go")
+	_, list, ok := strings.Cut(string(text), "\npackage gemm\n")
+	uses, at := usesOf(t, "../gemm"), map[string]int{}
+	for i, word := range regexp.MustCompile(`\w+`).FindAllString(list, -1) {
+		if _, twice := at[word+".go"]; !twice {
+			at[word+".go"] = i
+		}
+	}
+	if err != nil || !ok {
+		t.Fatal(err, ok)
+	}
+	for from, all := range uses {
+		for _, to := range all {
+			if i, named := at[from]; !named || at[to] <= i {
+				t.Errorf("gemm/doc.go does not have %s before %s, which it uses", from, to)
+			}
 		}
 	}
 	if cyclesOf(map[string][]string{"a": {"b", "c"}, "b": {"c"}, "c": {"a"}}) == nil {

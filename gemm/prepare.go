@@ -84,16 +84,6 @@ func (p *product) vector() {
 	}
 }
 
-// transpose makes the product C' = B'·A'. Products of elements commute, so the bits stay.
-func (p *product) transpose() {
-	p.a.swap(&p.b)
-	p.c.transpose()
-	p.a.transpose()
-	p.b.transpose()
-	p.Asked.M, p.Asked.N = p.Asked.N, p.Asked.M
-	p.transposed = !p.transposed
-}
-
 // pose makes p's problem, as far as a product that is too small to think about needs it.
 func (p *product) pose() {
 	q := &p.Problem

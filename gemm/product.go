@@ -81,3 +81,13 @@ func load(m *tile.PanelMap, slot []byte, first, rows, at, n, k0, k int, bars []b
 		panic(err) // the plan is wrong
 	}
 }
+
+// transpose makes the product C' = B'·A'. Products of elements commute, so the bits stay.
+func (p *product) transpose() {
+	p.a.swap(&p.b)
+	p.c.transpose()
+	p.a.transpose()
+	p.b.transpose()
+	p.Asked.M, p.Asked.N = p.Asked.N, p.Asked.M
+	p.transposed = !p.transposed
+}

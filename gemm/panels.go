@@ -1,0 +1,96 @@
+package gemm
+
+import (
+	"unsafe"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/internal/plan"
+	"example.com/leafhopper/tile"
+)
+
+// panelsFor returns the view of rows x cols elements of type t in panels of k, without memory.
+func panelsFor(k *asm.Kernel, t asm.Type, rows, cols int) view {
+	return view{rows: rows, cols: cols, stride: plan.StageElements(k, t), elem: t, packed: true, kernel: k}
+}
+
+// What of a B with few columns Pack keeps as it is: panels of 24 or 32 columns would be mostly padding, and products of
+// few elements are dot products. From here on that makes products by two and four columns 2.7 to 19 times as fast for
+// one row, 1.8 to 8 for two, 1.0 to 3.6 for four, 0.8 to 2.4 for eight, 0.7 to 1.1 for 16 and 0.8 to 1.4 for 64: for
+// each of AVX-512, AMX and AVX2, on an Emerald Rapids and a Zen 5, the geometric mean of all that are deep enough
+// (gemmbench compare -prepacked true -trans NT -size 1x2x8192,...,64x4x30000 -workers 1 -count 3 -min-time 1ms).
+const (
+	keptCols = 8  // columns, at most
+	keptEach = 16 // blocks of K for each of them, at least
+)
+
+// keeps reports whether v has no panels but the columns of B, one after the other.
+func (v *view) keeps() bool {
+	return v.cols == 1 || v.cols <= keptCols && v.kernel.Arithmetic == asm.Native &&
+		v.rows >= keptEach*v.cols*v.elem.Block()
+}
+
+// asColumns makes v the matrix of the columns that it keeps, if it does.
+func (v *view) asColumns() {
+	if v.packed && v.keeps() {
+		v.packed, v.trans, v.stride = false, true, v.rows
+	}
+}
+
+// hold gives v memory of n bytes for [stage of K][stored panel], or for the columns of B, and returns it.
+func (v *view) hold(n int) []byte {
+	v.ptr, v.len = unsafe.Pointer(unsafe.SliceData(tile.HeapSlots(n))), n/v.elem.Size()
+	return v.memory()
+}
+
+// fill packs b to v.
+func (v *view) fill(b *view) {
+	data := v.hold(int(v.wants()))
+	size := b.elem.Size()
+	switch column := b.rows * size; {
+	case len(data) == 0:
+		return // no elements, however many rows or columns
+	case v.keeps() && b.trans:
+		asm.CopyRows(v.ptr, column, b.ptr, b.pitch(), b.cols, column)
+		return
+	case v.keeps():
+		for j := range b.cols {
+			asm.CopyRows(unsafe.Add(v.ptr, j*column), size, b.at(0, j), b.pitch(), b.rows, size)
+		}
+		return
+	}
+	for k0 := 0; k0 < b.rows; k0 += v.stride {
+		store, n := v.kernel.StoreB(b.elem, b.trans), min(v.stride, b.rows-k0)
+		store(v.panel(k0, 0), b.at(k0, 0), b.pitch(), b.cols, n)
+	}
+}
+
+// wants returns the bytes of all panels. It cannot overflow: an element, of which B has them all, takes 16 KB at most.
+func (v *view) wants() int64 {
+	if v.keeps() {
+		return int64(v.rows) * int64(v.cols*v.elem.Size())
+	}
+	strip := int64(v.rows/v.stride) * int64(v.kernel.StoredB(v.elem, v.stride))
+	if rest := v.rows % v.stride; rest > 0 {
+		strip += int64(v.kernel.StoredB(v.elem, rest))
+	}
+	return int64(plan.CeilDiv(v.cols, v.kernel.NR)) * strip
+}
+
+// panel returns the panel of column col in the stage of element k0 of K. If the panel is narrow, k0 may begin a block
+// in it. A small product notices every division.
+func (v *view) panel(k0, col int) unsafe.Pointer {
+	k, n := v.kernel, 0
+	if k0 > 0 {
+		whole := k0 / v.stride
+		n = whole*plan.CeilDiv(v.cols, k.NR)*k.StoredB(v.elem, v.stride) + (k0-whole*v.stride)*k.NR*v.elem.Size()
+	}
+	if col > 0 {
+		n += col / k.NR * v.panelPitch(k0)
+	}
+	return unsafe.Add(v.ptr, n)
+}
+
+// panelPitch returns the bytes from a panel of the stage of element k0 of K to the next.
+func (v *view) panelPitch(k0 int) int {
+	return v.kernel.StoredB(v.elem, min(v.stride, v.rows-k0&^(v.stride-1)))
+}
