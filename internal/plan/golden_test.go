@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,11 +60,14 @@ func TestGolden(t *testing.T) {
 			for _, elem := range []asm.Type{asm.BF16, asm.F32, asm.F16} {
 				k := best(t, &m, elem)
 				for _, layout := range []string{"NN", "NT", "TN", "NP"} {
-					lines = append(lines, goldenLines(on, k, elem, layout)...)
+					lines = append(lines, goldenLines(on, k, elem, layout, "")...)
+				}
+				for _, form := range slices.Sorted(maps.Keys(variants)) {
+					lines = append(lines, goldenLines(on, k, elem, "NN", form)...)
 				}
 			}
 			if exact := asm.Named("hopper-avx512"); m.Name == "zen5" {
-				lines = append(lines, goldenLines(on, exact, asm.BF16, "NN")...)
+				lines = append(lines, goldenLines(on, exact, asm.BF16, "NN", "")...)
 			}
 			compareGolden(t, filepath.Join("testdata", "golden", m.Name+".txt.gz"), lines)
 		})
@@ -79,17 +84,29 @@ func best(t *testing.T, m *Pretended, elem asm.Type) *asm.Kernel {
 	return k
 }
 
+// variants are what C may be besides float32 in rows that holds the sums as they are.
+var variants = map[string]func(q *Problem){
+	"rounded":    func(q *Problem) { q.Out, q.PitchC = asm.BF16, q.N*2 },
+	"scaled":     func(q *Problem) { q.Plain = false },
+	"transposed": func(q *Problem) { q.TransC, q.PitchC = true, q.M*4 },
+	"apart":      func(q *Problem) { q.PitchA, q.PitchB, q.PitchC = q.PitchA+4, q.PitchB+4, q.PitchC+4 },
+}
+
 // goldenLines returns what is decided for each shape, one line for some workers after the other unless the
-// next decide the same. Few shapes will do for f16.
-func goldenLines(on *Machine, k *asm.Kernel, elem asm.Type, layout string) (lines []string) {
+// next decide the same. Few shapes will do for f16, and for variants.
+func goldenLines(on *Machine, k *asm.Kernel, elem asm.Type, layout, form string) (lines []string) {
 	for i, shape := range goldenShapes() {
-		if elem == asm.F16 && i%4 > 0 {
+		if (elem == asm.F16 || form != "") && i%4 > 0 {
 			continue
 		}
-		line := fmt.Sprintf("%s %v %s %dx%dx%d:", k.Name, elem, layout, shape[0], shape[1], shape[2])
+		line := strings.TrimSpace(fmt.Sprintf("%s %v %s %s", k.Name, elem, layout, form))
+		line += fmt.Sprintf(" %dx%dx%d:", shape[0], shape[1], shape[2])
 		before := ""
 		for _, workers := range []int{1, 2, 4, 16, 32} {
 			q := posed(on, k, elem, layout, shape[0], shape[1], shape[2])
+			if form != "" {
+				variants[form](&q)
+			}
 			q.Staff(workers, workers, false)
 			g := Choose(&q)
 			// The sum is of all that the plan has, also of what its text leaves out.
