@@ -25,7 +25,7 @@ type columnGrid struct {
 // init lays out p as its plan says.
 func (st *columnGrid) init(p *product) (err error) {
 	side := tile.SideA
-	if p.g.B == plan.AlongB {
+	if p.g.B == plan.TurnedB {
 		side = tile.SideB
 	}
 	*st = columnGrid{product: *p, ColumnCut: &p.g.Columns}

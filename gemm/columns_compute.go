@@ -23,8 +23,8 @@ func (st *columnGrid) Compute(stage, item, cta, slab int) {
 		switch to := min(from+st.Block, end); st.g.B {
 		case plan.StreamedB:
 			st.computeStreamed(s.at(), &t, item, from, to-from)
-		case plan.AlongB:
-			st.computeAlong(s.at(), &t, item, from, to)
+		case plan.TurnedB:
+			st.computeTurned(s.at(), &t, item, from, to)
 		default:
 			st.computePanels(s, &t, item, from, to)
 		}

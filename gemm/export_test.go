@@ -164,5 +164,5 @@ func Alone(k *asm.Kernel, t asm.Type, m, n, depth, workers int) bool {
 	return q.Alone(q.Crowd(workers))
 }
 
-// Starves reports whether k multiplies faster than operands come from the last cache.
-func Starves(k *asm.Kernel) bool { return plan.Here.Tuned(k).FetchRows > 0 }
+// WaitsForB reports whether k multiplies faster than operands come from the last cache.
+func WaitsForB(k *asm.Kernel) bool { return plan.Here.Tuned(k).FetchRows > 0 }

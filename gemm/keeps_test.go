@@ -63,7 +63,7 @@ func TestFetchesApart(t *testing.T) {
 	processors(t, 8)
 	defer gemm.PretendL2(1 << 20)()
 	eachKernel(t, asm.BF16, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		if !gemm.Starves(k) || k.StreamRows(asm.BF16, true) == 0 {
+		if !gemm.WaitsForB(k) || k.StreamRows(asm.BF16, true) == 0 {
 			t.Skip("it does not wait for operands, or has no kernels that stream")
 		}
 		third, narrow := 8<<20/3/2, 2*8*k.NR // elements of B, columns

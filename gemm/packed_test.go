@@ -128,7 +128,7 @@ func testPackedEdges[I gemm.Element](t *testing.T) {
 		s.ring = true
 		want := product[float32, I](t, s)
 		for _, s.tb = range []bool{false, true} {
-			if st := samePacked[float32, I](t, s, want); !gemm.Starves(k) && (st.Inline || st.Stages < 2) {
+			if st := samePacked[float32, I](t, s, want); !gemm.WaitsForB(k) && (st.Inline || st.Stages < 2) {
 				t.Errorf("%v: want several stages", st)
 			}
 		}

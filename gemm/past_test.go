@@ -10,7 +10,7 @@ import (
 )
 
 // TestPast compares a C larger than the caches, whose lines are whole, with one
-// whose lines are not: on the ring, and in place.
+// whose lines are not: on the ring, and by slabs.
 func TestPast(t *testing.T) {
 	t.Run("f32", testPast[float32])
 	t.Run("bf16", testPast[bf16.BF16])

@@ -74,7 +74,7 @@ func testStream[O gemm.Output, I gemm.Element](t *testing.T) {
 						st := again(t, o, s, old)
 						place := d[0] <= 256 && (st.Inline || st.Route == "slabs") // few columns
 						// A small B that comes fast is shared out by slabs of rows.
-						shared := gemm.Starves(k) && workers != 1 && !s.packed && m > 16 && st.Route == "slabs"
+						shared := gemm.WaitsForB(k) && workers != 1 && !s.packed && m > 16 && st.Route == "slabs"
 						if !place && !shared && (st.Route != "columns" || st.Stages != st.Depth || st.TileK != s.k) {
 							t.Errorf("%v: want a stream", st)
 						}
@@ -99,7 +99,7 @@ func TestStreamPieces(t *testing.T) {
 
 func testStreamPieces[O gemm.Output, I gemm.Element](t *testing.T) {
 	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		if raceEnabled && (k.Arithmetic != asm.Native || slowKernel(k.Name) && gemm.Starves(k)) {
+		if raceEnabled && (k.Arithmetic != asm.Native || slowKernel(k.Name) && gemm.WaitsForB(k)) {
 			t.Skip("takes long, and workers do the same with other kernels")
 		}
 		ms, depth := []int{1, 19, 6, 33}, 8201
@@ -109,7 +109,7 @@ func testStreamPieces[O gemm.Output, I gemm.Element](t *testing.T) {
 		pieces := false
 		for i, m := range ms {
 			s := size(m, 261, depth)
-			if gemm.Starves(k) && m > k.StreamRows(typeOf[I](), true) {
+			if gemm.WaitsForB(k) && m > k.StreamRows(typeOf[I](), true) {
 				s.n, s.k = 1537, 2115 // it would not stream fewer columns
 			}
 			s.tb = i > 1 || i == 1 && slowKernel(k.Name) // whose last
@@ -188,7 +188,7 @@ func testStreamSwept[I gemm.Element](t *testing.T) {
 // mostStreamed returns how many rows of A are streamed by a B of many columns, which with AMX
 // a few workers read as rows of A where they lie along K, and one sweeps otherwise.
 func mostStreamed(kern *asm.Kernel, packs, along bool, workers int) int {
-	starves := gemm.Starves(kern)
+	starves := gemm.WaitsForB(kern)
 	switch {
 	case along && (packs || starves):
 		return 128

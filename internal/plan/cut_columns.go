@@ -91,8 +91,8 @@ func (q *Problem) streamSource() SourceB {
 	}
 	switch {
 	case q.M < sweepLeast:
-	case q.FormB == AlongK && RoundUp(q.M, k.NR)-q.M <= on.alongSpare && q.N >= k.MR && k.InRows(q.ElemB):
-		return AlongB
+	case q.FormB == AlongK && RoundUp(q.M, k.NR)-q.M <= on.turnedSpare && q.N >= k.MR && k.InRows(q.ElemB):
+		return TurnedB
 	case q.FormB == InRows && q.M <= on.swept[c] && q.N >= asm.SweepN && q.K >= asm.SweepK && k.Sweeps(q.ElemB):
 		return SweptB
 	}
@@ -131,7 +131,7 @@ func (q *Problem) UnitK(depth int) int {
 // panelOfA returns the rows of a panel of A, and the bytes of one so many words deep. Where columns of B are
 // rows, A's are columns.
 func (q *Problem) panelOfA(b SourceB, words int) (rows, bytes int) {
-	if b == AlongB {
+	if b == TurnedB {
 		return q.Kernel.NR, q.Kernel.PanelB(words)
 	}
 	return q.Kernel.MR, q.Kernel.PanelA(words)
@@ -178,26 +178,26 @@ func (q *Problem) cutColumns(g *Plan) {
 		block = min(LongCols, (ScratchBytes-2*tile.SlotAlign)/(q.M*4)) / k.NR
 		cols = min(CeilDiv(panels, each*workers), block, widest)
 		cols = RoundUp(cols, max(1, min(wide/k.NR, CeilDiv(panels, workers))))
-	case AlongB:
+	case TurnedB:
 		most := min(max(1, SlabBytes/(c.PanelsA*q.K*size)/k.NR), LongCols/k.NR)
 		cols = CeilDiv(panels, max(slabsEach*workers, CeilDiv(panels, most)))
 		block = cols
-		q.cutAlong(g)
+		q.cutTurned(g)
 	}
 	cols = max(cols, CeilDiv(panels, max(MaxSlabs, slabsEach*workers)))
 	c.Cols, c.Block = cols*k.NR, block*k.NR
 	c.Slabs = CeilDiv(q.N, c.Cols)
 }
 
-// alongBytes are the most of a B along K that a panel of A is multiplied by before the next panel is.
-const alongBytes = 512 << 10
+// turnedBytes are the most of a B along K that a panel of A is multiplied by before the next panel is.
+const turnedBytes = 512 << 10
 
-// cutAlong says how many tiles of columns are multiplied by a panel of A before the next panel is: a kernel stores the
+// cutTurned says how many tiles of columns are multiplied by a panel of A before the next panel is: a kernel stores the
 // sums of one tile as it begins the next.
-func (q *Problem) cutAlong(g *Plan) {
+func (q *Problem) cutTurned(g *Plan) {
 	k, deep := q.Kernel, min(q.K, g.Depth)
-	near, call := alongBytes/(k.MR*deep*q.ElemB.Size()), CallLimit(k)/TileFlops(k, q.Words(deep))
-	g.Columns.AlongTiles = max(1, min(near, call, StreamB/q.BytesStrip(g)))
+	near, call := turnedBytes/(k.MR*deep*q.ElemB.Size()), CallLimit(k)/TileFlops(k, q.Words(deep))
+	g.Columns.TurnedTiles = max(1, min(near, call, StreamB/q.BytesStrip(g)))
 }
 
 // itemRow are the bytes of a row of K in an item, at least.

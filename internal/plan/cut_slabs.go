@@ -64,7 +64,7 @@ func (q *Problem) slabSource() SourceB {
 // of their rows, however few are wanted, but a panel of pairs is soon packed.
 func (q *Problem) few() bool {
 	workers, on, k := q.AtOnce(), q.On, q.Kernel
-	cached := q.N*q.K < streamMin || workers > 2 && q.held(workers, on.Columns[few].part[q.FormB]) &&
+	cached := q.N*q.K < streamMin || workers > 2 && q.held(workers, on.Columns[several].part[q.FormB]) &&
 		!q.spills(q.N/workers, q.K, 4*on.l2) // or hardly a quarter of it stays
 	var packed bool
 	switch q.FormB {
@@ -167,7 +167,7 @@ func (q *Problem) operandBytes(tiles, wide int) float64 {
 // keep each other waiting for longer than they save.
 func (q *Problem) best(g *Plan, most int) (best SlabCut, of int) {
 	least := math.Inf(1)
-	for workers := most; ; workers = max(workers/2, fewWorkers) {
+	for workers := most; ; workers = max(workers/2, severalWorkers) {
 		before := least
 		for n := 1; n <= q.mostRanges(workers); n *= 2 {
 			cut, flops := q.cut(g, workers, n)
@@ -180,7 +180,7 @@ func (q *Problem) best(g *Plan, most int) (best SlabCut, of int) {
 				best, of, least = cut, wanted, flops
 			}
 		}
-		if least == before || workers <= fewWorkers {
+		if least == before || workers <= severalWorkers {
 			return best, of
 		}
 	}
@@ -200,13 +200,13 @@ func (q *Problem) cut(g *Plan, workers, most int) (best SlabCut, least float64) 
 	ranges, span, part := q.shareK(most)
 	// In quarters of the time of a tile of a range:
 	quarter := float64(TileFlops(k, q.Words(q.K))) / 4 * part
-	rows, panelB, late := 4, q.On.panelB, 0
+	rows, panelB, waited := 4, q.On.panelB, 0
 	own := q.each(g, workers) > 0
 	if g.B.lies() { // for kernels that compute no more rows than there are, and pack nothing
 		rows, panelB = CeilDiv(4*min(q.M, k.MR), k.MR), q.On.panelB/3
 	}
 	if own && (q.M > k.MR || !g.B.lies()) { // or each has its part of B in its cache, and had better take no other
-		late = 1 // one of several is always late, and all wait for its last slab
+		waited = 1 // one of several is always late, and all wait for its last slab
 	}
 	least = math.Inf(1)
 	try := func(tiles, wide int) {
@@ -226,7 +226,7 @@ func (q *Problem) cut(g *Plan, workers, most int) (best SlabCut, least float64) 
 		if g.B.lies() && q.spills(each*wide*k.NR, q.K/ranges, q.On.l2/4*3) {
 			panel *= 2
 		}
-		time := (each+late)*(rows*tiles+panel)*wide + fetched*q.On.panelA*tiles
+		time := (each+waited)*(rows*tiles+panel)*wide + fetched*q.On.panelA*tiles
 		flops := float64(time)*quarter + float64(each*q.On.slabFlops) + q.adds(&cut, workers)
 		if flops < least && q.keepsSums(g, cut.Rows+rest, cut.Cols) {
 			best, least = cut, flops

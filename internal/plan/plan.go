@@ -43,7 +43,7 @@ type SourceB uint8
 const (
 	UnpackedB SourceB = iota // as it lies, by tiles of any width
 	StreamedB                // as it lies or is packed, by kernels for few rows
-	AlongB                   // its columns as rows of A
+	TurnedB                  // its columns as rows of A
 	StoredB                  // in the panels of a Packed
 	PackedB                  // in panels that who computes has packed
 	BehindB                  // in panels that it packs behind the products of those before
@@ -65,7 +65,7 @@ const (
 var (
 	sharingNames = [...]string{"caller", "slabs", "columns", "ring"}
 	sourceANames = [...]string{"rows", "panels", "slots"}
-	sourceBNames = [...]string{"unpacked", "streamed", "along", "stored", "packed", "behind", "swept", "slots", "dots"}
+	sourceBNames = [...]string{"unpacked", "streamed", "turned", "stored", "packed", "behind", "swept", "slots", "dots"}
 	keeperNames  = [...]string{"registers", "C", "scratch", "engine"}
 )
 
@@ -147,7 +147,7 @@ type ColumnCut struct {
 	Span      int // steps of an item
 	JobPanels int // panels of A in a copy job, of a step after the other
 
-	AlongTiles int // of columns read as rows: tiles of a panel of A before the next
+	TurnedTiles int // of columns read as rows: tiles of a panel of A before the next
 }
 
 // RingCut cuts a product into the tiles, stages, slabs and copy jobs of a grid.

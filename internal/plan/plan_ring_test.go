@@ -70,7 +70,7 @@ func checkRing(q *Problem, g *RingCut) error {
 func mostRing(q *Problem) int64 {
 	most := int64(32 << 20)
 	halves := q.Kernel.Arithmetic == asm.Native && q.Kernel.KPack == 1 && q.Elem.Size() < 4
-	if q.Workers > fewWorkers && (q.Part > 0 || halves) {
+	if q.Workers > severalWorkers && (q.Part > 0 || halves) {
 		most = 48 << 20 // a stage is a part, or half a block, of K, whose sums are apart
 	}
 	if q.Kernel.Arithmetic == asm.Hopper {

@@ -314,8 +314,8 @@ func checkColumns(q *Problem, g *Plan) error {
 		acc = (ScratchBytes - q.BehindBytes(g)) / q.SumsEach(g)
 	case SweptB:
 		acc = BroomAcc / q.SumsEach(g)
-	case AlongB:
-		panels, acc = c.AlongTiles, StreamB
+	case TurnedB:
+		panels, acc = c.TurnedTiles, StreamB
 	}
 	if got := panels * c.PanelsA * k.MR * k.NR * 4; got > acc {
 		return fmt.Errorf("the accumulators of %d columns take %d bytes, there are %d", cols, got, acc)
@@ -328,7 +328,7 @@ func checkColumns(q *Problem, g *Plan) error {
 			return fmt.Errorf("a piece of B takes %d bytes, there are %d", got, asm.SweepRoom)
 		}
 		return nil
-	case AlongB:
+	case TurnedB:
 		most := min(max(k.NR, SlabBytes/(c.PanelsA*q.K*q.ElemB.Size())), LongCols)
 		if c.Cols > most && c.Slabs < MaxSlabs/2 {
 			return fmt.Errorf("%d slabs of %d columns, the bound is %d", c.Slabs, c.Cols, most)
@@ -337,7 +337,7 @@ func checkColumns(q *Problem, g *Plan) error {
 		if q.K > q.ChainK() { // sums of a block of which something is left are apart
 			row += k.NR * 4
 		}
-		if got := c.AlongTiles * k.MR * row; got > ScratchBytes-StreamB {
+		if got := c.TurnedTiles * k.MR * row; got > ScratchBytes-StreamB {
 			return fmt.Errorf("what is left of K takes %d bytes, there are %d", got, ScratchBytes-StreamB)
 		}
 		return nil

@@ -106,7 +106,7 @@ func (q *Problem) flops() float64 { return 2 * float64(q.M) * float64(q.N) * flo
 // counted returns the flops as which the product counts there. Rows for which workers would wait for B are more.
 func (q *Problem) counted(c Crowd) float64 {
 	rows := q.M + q.On.FetchRows
-	if c >= few {
+	if c >= several {
 		rows = max(rows, q.On.leastRows[q.FormB])
 	}
 	return 2 * float64(rows) * float64(q.N) * float64(q.K)
@@ -168,16 +168,16 @@ func (q *Problem) held(workers int, part float64) bool {
 	return float64(q.sizeB()) <= part*float64(workers*q.On.l2)
 }
 
-// fewWorkers are the most that are a few.
-const fewWorkers = 4
+// severalWorkers are the most that are several.
+const severalWorkers = 4
 
 // Crowd returns what workers are.
 func (q *Problem) Crowd(workers int) Crowd {
 	switch {
 	case workers <= 2:
 		return Crowd(workers - 1)
-	case workers <= fewWorkers:
-		return few
+	case workers <= severalWorkers:
+		return several
 	}
 	return Many
 }

@@ -32,14 +32,14 @@ type Tuning struct {
 	panelB    int             // and to bring and pack one of B (S)
 
 	// How few rows are multiplied.
-	fewRows    [forms]int  // rows up to which kernels for few are faster than tiles where B stays in a cache (F)
-	fewLeast   int         // bytes of a B along K up to which they are not (L)
-	fewPanel   int         // bytes of no more than a panel of pairs in rows from which on they are not (L)
-	streamed   [forms]int  // rows up to which they take a B in a stream, as it lies or is packed (F)
-	alongSpare int         // rows that may be missing to whole panels where columns of B are read as rows of A (F)
-	swept      [crowds]int // rows up to which a kernel packs pieces of B as it multiplies them (F)
-	fresh      [forms]int  // words of K in a panel that is packed behind products (F)
-	sweptSlabs [crowds]int // slabs of each worker that sweeps: long rows are read fastest (F)
+	fewRows     [forms]int  // rows up to which kernels for few are faster than tiles where B stays in a cache (F)
+	fewLeast    int         // bytes of a B along K up to which they are not (L)
+	fewPanel    int         // bytes of no more than a panel of pairs in rows from which on they are not (L)
+	streamed    [forms]int  // rows up to which they take a B in a stream, as it lies or is packed (F)
+	turnedSpare int         // rows that may be missing to whole panels where columns of B are read as rows of A (F)
+	swept       [crowds]int // rows up to which a kernel packs pieces of B as it multiplies them (F)
+	fresh       [forms]int  // words of K in a panel that is packed behind products (F)
+	sweptSlabs  [crowds]int // slabs of each worker that sweeps: long rows are read fastest (F)
 
 	// What is not packed: float32.
 	unpacked      int        // bytes of B, or four second-level caches, up to which few rows or columns read it so (S, L)
@@ -69,10 +69,10 @@ const (
 type Crowd uint8
 
 const (
-	one  Crowd = iota // the caller
-	two               // who hardly wait for each other
-	few               // three or four
-	Many              // more, of which the slowest would keep the others waiting
+	one     Crowd = iota // the caller
+	two                  // who hardly wait for each other
+	several              // three or four
+	Many                 // more, of which the slowest would keep the others waiting
 	crowds
 )
 
@@ -95,7 +95,7 @@ var words = Tuning{
 		{Most: [forms]int{128, 128, 128}, held: [forms]int{8, 8, 8}, part: [forms]float64{0.5, 0.5, 1}},
 		{Most: [forms]int{64, 128, 64}, held: [forms]int{8, 8, 8}, part: [forms]float64{0.5, 0.5, 1}},
 	},
-	slabs:     [crowds]float64{few: 3 << 27, Many: 3 << 27},
+	slabs:     [crowds]float64{several: 3 << 27, Many: 3 << 27},
 	slabsPack: [crowds]float64{0, 3 << 21, 3 << 23, 3 << 23},
 	slabsOnce: [crowds]int{two: 8},
 	nearA:     2,
@@ -108,12 +108,12 @@ var words = Tuning{
 	panelA:    1,
 	panelB:    6,
 
-	fewRows:    [forms]int{8, 8, 4},
-	fewLeast:   32 << 10,
-	streamed:   [forms]int{8, 16, 32},
-	alongSpare: 4,
-	fresh:      [forms]int{256, 256, 0},
-	sweptSlabs: [crowds]int{1, 4, 4, 2},
+	fewRows:     [forms]int{8, 8, 4},
+	fewLeast:    32 << 10,
+	streamed:    [forms]int{8, 16, 32},
+	turnedSpare: 4,
+	fresh:       [forms]int{256, 256, 0},
+	sweptSlabs:  [crowds]int{1, 4, 4, 2},
 
 	unpacked:      4 << 20,
 	unpackedThin:  [forms]int{InRows: 1 << 20, InPanels: 1 << 20},
@@ -139,7 +139,7 @@ var tunings = []struct {
 	{"", "avx512bf16", func(t *Tuning) {
 		t.shared = all(5.0 * (1 << 18))
 		t.helpFlops = 2 << 10
-		for c := few; c < crowds; c++ {
+		for c := several; c < crowds; c++ {
 			t.Columns[c].part[InRows] = 1. / 3
 		}
 	}},
@@ -153,7 +153,7 @@ var tunings = []struct {
 		t.streamed = [forms]int{4, 4, 8}
 		t.fresh[InRows] = 128
 		t.unpackedThin[InPanels] = 1 << 30
-		t.alongSpare = 8 // a vector, which kernels for edges spare
+		t.turnedSpare = 8 // a vector, which kernels for edges spare
 	}},
 	{"zen3", "", func(t *Tuning) {
 		t.shared = all(5.0 * (1 << 16))
@@ -199,7 +199,7 @@ func amxTuning(t *Tuning) {
 	t.fewRows = [forms]int{4, 4, 2}
 	t.fewLeast, t.fewPanel = 8<<10, 8<<10
 	t.streamed = [forms]int{8, 4, 4}
-	t.alongSpare = 32
+	t.turnedSpare = 32
 	t.swept = [crowds]int{64, 48, 48, 32}
 	t.group, t.packsFrom[Many], t.slabTiles = 4, 8, 32
 }

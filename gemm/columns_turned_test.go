@@ -11,31 +11,31 @@ import (
 	"example.com/leafhopper/gemm"
 )
 
-// TestStreamAlong multiplies columns along a K that takes several calls of a kernel,
+// TestTurned multiplies columns along a K that takes several calls of a kernel,
 // whole blocks of it and not, and along one so short that a call takes several tiles of
 // columns: with AMX, and where AVX-512 is carried out in halves, and in float32 on Intel's processors,
 // for rows of A that are whole panels of columns or nearly so; and there kernels for few rows read B again
 // for other rows of A. The bits are those of the ring.
-func TestStreamAlong(t *testing.T) {
+func TestTurned(t *testing.T) {
 	processors(t, 2)
-	t.Run("bf16-f32", testStreamAlong[float32, bf16.BF16])
-	t.Run("f16-f32", testStreamAlong[float32, float16.Float16])
-	t.Run("f32-f32", testStreamAlong[float32, float32])
-	t.Run("f32-bf16", testStreamAlong[bf16.BF16, float32])
+	t.Run("bf16-f32", testTurned[float32, bf16.BF16])
+	t.Run("f16-f32", testTurned[float32, float16.Float16])
+	t.Run("f32-f32", testTurned[float32, float32])
+	t.Run("f32-bf16", testTurned[bf16.BF16, float32])
 }
 
-func testStreamAlong[O gemm.Output, I gemm.Element](t *testing.T) {
+func testTurned[O gemm.Output, I gemm.Element](t *testing.T) {
 	type shape struct{ m, n, k int }
 	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
 		shapes := []shape{
 			{9, 77, 8192}, {19, 77, 17000}, {29, 77, 20_011}, {101, 301, 7011}, {41, 1303, 333}, {7, 677, 461},
 		}
 		switch {
-		case raceEnabled || slowKernel(k.Name) && !gemm.Starves(k):
+		case raceEnabled || slowKernel(k.Name) && !gemm.WaitsForB(k):
 			t.Skip("it takes long")
-		case !gemm.Starves(k) && (k.StreamRows(typeOf[I](), true) == 0 || k.NR%32 != 0):
+		case !gemm.WaitsForB(k) && (k.StreamRows(typeOf[I](), true) == 0 || k.NR%32 != 0):
 			t.Skip("it reads columns as others do")
-		case !gemm.Starves(k):
+		case !gemm.WaitsForB(k):
 			shapes = []shape{{9, 301, 8192}, {16, 515, 4111}, {11, 1303, 333}, {13, 77, 9001}}
 			processors(t, 6)
 			if !k.InRows(typeOf[I]()) {
@@ -64,7 +64,7 @@ func testStreamAlong[O gemm.Output, I gemm.Element](t *testing.T) {
 				workers int
 			}{{false, 1}, {false, 2}, {false, 6}, {true, 1}, {true, 4}, {true, 6}} {
 				workers := way.workers
-				if way.intel && (gemm.Starves(k) || k.KPack > 1) {
+				if way.intel && (gemm.WaitsForB(k) || k.KPack > 1) {
 					continue
 				}
 				restore, restoreIntel := gemm.PretendHalves(!way.intel), gemm.PretendIntel(way.intel)

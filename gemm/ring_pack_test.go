@@ -10,16 +10,16 @@ import (
 	"github.com/x448/float16"
 )
 
-// TestLate compares products whose B is packed as it is multiplied with those
+// TestRingPacks compares products whose B is packed as it is multiplied with those
 // that copy it to the ring, bit for bit. Tiles have at most 256 rows, so B is packed
 // again for the tiles below the first.
-func TestLate(t *testing.T) {
+func TestRingPacks(t *testing.T) {
 	defer gemm.PretendL2(256 << 10)()
-	processors(t, 1) // of which two would compute so little in place
-	t.Run("bf16-f32", testLate[float32, bf16.BF16])
-	t.Run("bf16-bf16", testLate[bf16.BF16, bf16.BF16])
-	t.Run("f16-f32", testLate[float32, float16.Float16])
-	t.Run("f32-f32", testLate[float32, float32])
+	processors(t, 1) // of which two would compute so little by slabs
+	t.Run("bf16-f32", testRingPacks[float32, bf16.BF16])
+	t.Run("bf16-bf16", testRingPacks[bf16.BF16, bf16.BF16])
+	t.Run("f16-f32", testRingPacks[float32, float16.Float16])
+	t.Run("f32-f32", testRingPacks[float32, float32])
 }
 
 // TestNarrow multiplies a tall C of few columns by many workers.
@@ -36,11 +36,11 @@ func TestNarrow(t *testing.T) {
 	})
 }
 
-// TestOwn is TestLate for many workers, each of which packs B for its slabs.
-func TestOwn(t *testing.T) {
-	processors(t, 1) // of which two would compute so little in place
+// TestRingPacksEach is TestRingPacks for many workers, each of which packs B for its slabs.
+func TestRingPacksEach(t *testing.T) {
+	processors(t, 1) // of which two would compute so little by slabs
 	eachKernel(t, asm.BF16, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		if !gemm.Starves(k) {
+		if !gemm.WaitsForB(k) {
 			t.Skip("copies B to the ring")
 		}
 		if raceEnabled && slowKernel(k.Name) {
@@ -74,9 +74,9 @@ func TestOwn(t *testing.T) {
 	})
 }
 
-func testLate[O gemm.Output, I gemm.Element](t *testing.T) {
+func testRingPacks[O gemm.Output, I gemm.Element](t *testing.T) {
 	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		if slowKernel(k.Name) && !gemm.Starves(k) || k.Arithmetic == gemm.Hopper {
+		if slowKernel(k.Name) && !gemm.WaitsForB(k) || k.Arithmetic == gemm.Hopper {
 			t.Skip("copies B to the ring")
 		}
 		cases := []struct{ m, n, k int }{

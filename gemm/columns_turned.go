@@ -8,12 +8,12 @@ import (
 	"example.com/leafhopper/internal/spin"
 )
 
-// computeAlong multiplies an item's part of A by the columns from .. to-1, which lie
+// computeTurned multiplies an item's part of A by the columns from .. to-1, which lie
 // along K: as rows of A, by panels of columns of B. Nothing of B is packed but what is
 // left of K where a tile ends. The accumulators are those of the transpose of C.
-func (st *columnGrid) computeAlong(mem unsafe.Pointer, t *spin.Turn, item, from, to int) {
+func (st *columnGrid) computeTurned(mem unsafe.Pointer, t *spin.Turn, item, from, to int) {
 	for col := from; col < to; {
-		tiles := max(1, min(st.AlongTiles, (to-col)/st.Kernel.MR))
+		tiles := max(1, min(st.TurnedTiles, (to-col)/st.Kernel.MR))
 		st.multiplyAlong(st.accumulators(mem, col), unsafe.Add(mem, plan.StreamB), t, item, col, to, tiles)
 		col += tiles * st.Kernel.MR
 	}

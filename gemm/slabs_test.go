@@ -11,14 +11,14 @@ import (
 	"example.com/leafhopper/gemm"
 )
 
-// TestPlace compares products whose A is read where it lies with those of the
+// TestSlabs compares products whose A is read where it lies with those of the
 // ring, bit for bit.
-func TestPlace(t *testing.T) {
-	t.Run("bf16-f32", testPlace[float32, bf16.BF16])
-	t.Run("bf16-bf16", testPlace[bf16.BF16, bf16.BF16])
-	t.Run("f32-f32", testPlace[float32, float32])
+func TestSlabs(t *testing.T) {
+	t.Run("bf16-f32", testSlabs[float32, bf16.BF16])
+	t.Run("bf16-bf16", testSlabs[bf16.BF16, bf16.BF16])
+	t.Run("f32-f32", testSlabs[float32, float32])
 	defer gemm.PretendL2(1)() // so it is packed
-	t.Run("f32-f32-packed", testPlace[float32, float32])
+	t.Run("f32-f32-packed", testSlabs[float32, float32])
 }
 
 // processors has n goroutines run at once during the test.
@@ -30,10 +30,10 @@ func processors(t *testing.T, n int) {
 // inRows reports whether k reads a where it lies: AMX wants whole lines of the
 // cache and whole tiles.
 func inRows[I gemm.Element](k *asm.Kernel, a gemm.Matrix[I]) bool {
-	return !gemm.Starves(k) || (uintptr(unsafe.Pointer(&a.Data[0]))|uintptr(a.Stride*2))%64 == 0 && a.Cols%32 == 0
+	return !gemm.WaitsForB(k) || (uintptr(unsafe.Pointer(&a.Data[0]))|uintptr(a.Stride*2))%64 == 0 && a.Cols%32 == 0
 }
 
-func testPlace[O gemm.Output, I gemm.Element](t *testing.T) {
+func testSlabs[O gemm.Output, I gemm.Element](t *testing.T) {
 	processors(t, 6)
 	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
 		if !k.InRows(typeOf[I]()) {
@@ -44,7 +44,7 @@ func testPlace[O gemm.Output, I gemm.Element](t *testing.T) {
 			{min(65*k.MR, 600), 3 * k.NR, 200}, {140, 3*k.NR + 7, 1060}, {300, 170, 256}, {140, 3*k.NR + 7, 1056},
 		} {
 			rounds := typeOf[O]() != asm.F32
-			if gemm.Starves(k) && (raceEnabled || slowKernel(k.Name) && rounds) && tc.m*tc.n*tc.k > 1<<22 {
+			if gemm.WaitsForB(k) && (raceEnabled || slowKernel(k.Name) && rounds) && tc.m*tc.n*tc.k > 1<<22 {
 				continue // a model takes long, and the detector makes it slower still
 			}
 			t.Run(fmt.Sprint(tc), func(t *testing.T) {
@@ -88,14 +88,14 @@ func testPlace[O gemm.Output, I gemm.Element](t *testing.T) {
 	})
 }
 
-// TestPlaceOwn compares products that many workers cut into slabs, each of which
+// TestSlabsOwn compares products that many workers cut into slabs, each of which
 // fetches for itself, with those of the ring.
-func TestPlaceOwn(t *testing.T) {
-	t.Run("bf16-f32", testPlaceOwn[float32, bf16.BF16])
-	t.Run("f32-bf16", testPlaceOwn[bf16.BF16, float32])
+func TestSlabsOwn(t *testing.T) {
+	t.Run("bf16-f32", testSlabsOwn[float32, bf16.BF16])
+	t.Run("f32-bf16", testSlabsOwn[bf16.BF16, float32])
 }
 
-func testPlaceOwn[O gemm.Output, I gemm.Element](t *testing.T) {
+func testSlabsOwn[O gemm.Output, I gemm.Element](t *testing.T) {
 	processors(t, 6)
 	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
 		if !k.InRows(typeOf[I]()) {
@@ -104,13 +104,13 @@ func testPlaceOwn[O gemm.Output, I gemm.Element](t *testing.T) {
 		for i, tc := range []struct{ m, n, k int }{{300, 290, 560}, {130, 330, 1100}, {97, 400, 544}} {
 			for _, trans := range []bool{false, true} {
 				for _, packed := range []bool{false, true} {
-					if raceEnabled && (trans != packed || gemm.Starves(k) && i < 2) {
+					if raceEnabled && (trans != packed || gemm.WaitsForB(k) && i < 2) {
 						continue
 					}
 					t.Run(fmt.Sprint(tc, trans, packed), func(t *testing.T) {
 						s := size(tc.m, tc.n, tc.k, append(opts[:len(opts):len(opts)], gemm.WithWorkers(6))...)
 						s.ta, s.tb, s.padA, s.packed, s.alpha, s.beta = trans, i&1 != 0, 8*i, packed, 1, float32(i%2)
-						onGrid[O, I](t, s)
+						bySlabs[O, I](t, s)
 					})
 				}
 			}
@@ -118,15 +118,15 @@ func testPlaceOwn[O gemm.Output, I gemm.Element](t *testing.T) {
 	})
 }
 
-// TestPlaceSums has more sums than scratch memory holds, and several stages of K. They
+// TestSlabsSums has more sums than scratch memory holds, and several stages of K. They
 // wait in C where that can hold them; else there are so many slabs that each has room.
-func TestPlaceSums(t *testing.T) {
-	t.Run("bf16-f32", testPlaceSums[float32, bf16.BF16])
-	t.Run("bf16-bf16", testPlaceSums[bf16.BF16, bf16.BF16])
-	t.Run("f32-f32", testPlaceSums[float32, float32])
+func TestSlabsSums(t *testing.T) {
+	t.Run("bf16-f32", testSlabsSums[float32, bf16.BF16])
+	t.Run("bf16-bf16", testSlabsSums[bf16.BF16, bf16.BF16])
+	t.Run("f32-f32", testSlabsSums[float32, float32])
 }
 
-func testPlaceSums[O gemm.Output, I gemm.Element](t *testing.T) {
+func testSlabsSums[O gemm.Output, I gemm.Element](t *testing.T) {
 	processors(t, 2)
 	defer gemm.PretendL2(8 << 20)()
 	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
@@ -158,24 +158,24 @@ func testPlaceSums[O gemm.Output, I gemm.Element](t *testing.T) {
 	})
 }
 
-// TestPlaceTall has more rows than scratch memory has accumulators for, and so
+// TestSlabsTall has more rows than scratch memory has accumulators for, and so
 // few columns that few workers come.
-func TestPlaceTall(t *testing.T) {
+func TestSlabsTall(t *testing.T) {
 	processors(t, 6)
 	eachKernel(t, asm.BF16, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		if !gemm.Starves(k) {
+		if !gemm.WaitsForB(k) {
 			t.Skip("operands come fast enough")
 		}
-		onGrid[float32, bf16.BF16](t, size(3100, 4, 128, append(opts[:len(opts):len(opts)], gemm.WithWorkers(6))...))
+		bySlabs[float32, bf16.BF16](t, size(3100, 4, 128, append(opts[:len(opts):len(opts)], gemm.WithWorkers(6))...))
 	})
 }
 
-// onGrid checks that s is computed in place on a grid, with the bits of the ring.
-func onGrid[O gemm.Output, I gemm.Element](t *testing.T, s spec) {
+// bySlabs checks that s is computed by slabs, with the bits of the ring.
+func bySlabs[O gemm.Output, I gemm.Element](t *testing.T, s spec) {
 	s.ring = true
 	want := product[O, I](t, s)
 	s.ring = false
 	if st := sameAs[O, I](t, s, want); st.Bytes != 0 || st.Inline {
-		t.Errorf("%v: not in place on a grid", st)
+		t.Errorf("%v: not by slabs", st)
 	}
 }
