@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -60,51 +61,50 @@ func mega(x float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// says returns what w means for q, of which g is the plan by slabs.
-func (q *Problem) says(w refusal, g *Plan) string {
-	workers := q.AtOnce()
-	switch w {
-	case manyRows:
+// refusalSays are what refusals mean for a problem, of which g is the plan by slabs.
+var refusalSays = [...]func(q *Problem, g *Plan) string{
+	manyRows: func(q *Problem, g *Plan) string {
 		most, held := q.mostRows()
 		s := fmt.Sprintf("%d rows are to be at most %d", q.M, most)
 		if held {
 			s += fmt.Sprintf(", as B takes no more than %.2g of second-level caches",
-				q.On.Columns[q.Crowd(workers)].part[q.FormB])
+				q.On.Columns[q.Crowd(q.AtOnce())].part[q.FormB])
 		}
 		return s
-	case smallB:
+	},
+	smallB: func(q *Problem, g *Plan) string {
 		return fmt.Sprintf("B has %d elements, and is to have %d", q.N*q.K, streamMin)
-	case turnedC:
-		return "C lies transposed"
-	case liesNear:
-		return "B is multiplied where it lies"
-	case longA:
-		return "a barrier does not count so many bytes of A"
-	case muchEach:
+	},
+	turnedC:    func(q *Problem, g *Plan) string { return "C lies transposed" },
+	liesNear:   func(q *Problem, g *Plan) string { return "B is multiplied where it lies" },
+	longA:      func(q *Problem, g *Plan) string { return "a barrier does not count so many bytes of A" },
+	slabsFirst: func(q *Problem, g *Plan) string { return "slabs come first: C or its panels are few" },
+	muchEach: func(q *Problem, g *Plan) string {
+		workers := q.AtOnce()
 		return fmt.Sprintf("%s MFLOP of each worker are to be at most %s",
 			mega(q.flops()/float64(workers)), mega(q.each(g, workers)))
-	case muchWork:
+	},
+	muchWork: func(q *Problem, g *Plan) string {
 		return fmt.Sprintf("%s MFLOP are to be at most %s, or A and B to stay in second-level caches",
 			mega(q.flops()), mega(q.On.nearFlops))
-	case farA:
+	},
+	farA: func(q *Problem, g *Plan) string {
 		return fmt.Sprintf("%.0f KiB of A, of a block of K, are to be at most %d, or B a panel, or both to stay in "+
 			"second-level caches", q.blockBytesA(g)/(1<<10), nearRows>>10)
-	case packsAgain:
-		return "each of them would pack A again"
-	}
-	return "their sums have no room"
+	},
+	columnsFirst: func(q *Problem, g *Plan) string { return "columns come first, as B is read once for so few rows" },
+	packsAgain:   func(q *Problem, g *Plan) string { return "each of them would pack A again" },
+	noRoom:       func(q *Problem, g *Plan) string { return "their sums have no room" },
 }
 
 // others says why q is not shared otherwise than g has it.
 func (q *Problem) others(t *strings.Builder, g *Plan) {
 	c := q.Crowd(q.Procs) // Workers is 1 of what stays with its caller
-	counted := func() string {
-		s := mega(q.flops()) + " MFLOP"
-		if q.counted(c) != q.flops() {
-			s += " count as " + mega(q.counted(c))
-		}
-		return s + ", and up to " + mega(q.On.shared[c])
+	work := mega(q.flops()) + " MFLOP"
+	if counted := mega(q.counted(c)); counted != mega(q.flops()) {
+		work += " count as " + counted
 	}
+	work += ", and up to " + mega(q.On.shared[c]) + " stay with "
 	say := func(what, why string) { fmt.Fprintf(t, "not by   %s: %s\n", what, why) }
 	columns := q.refusesColumns()
 	slabs, refused := q.planSlabs()
@@ -115,29 +115,20 @@ func (q *Problem) others(t *strings.Builder, g *Plan) {
 			q.M*q.N, q.dotBytes()/(1<<10), 2*dotShare>>10)
 		return
 	case g.Share == ByCaller && q.Alone(c):
-		fmt.Fprintf(t, "no other: %s stay with their caller\n", counted())
+		fmt.Fprintf(t, "no other: %stheir caller\n", work)
 		return
-	case q.Procs == 1 && (refused == packsAgain || refused == noRoom):
+	case q.Procs > 1 && q.Alone(c):
+		say("more workers", work+"their caller")
+	case q.Procs > 1:
+		say("caller", work+"it")
+	case refused >= packsAgain:
 		say("caller", "panels of A and sums have no room")
-	case q.Procs == 1:
-	case q.Alone(c):
-		say("more workers", counted()+" stay with their caller")
-	default:
-		say("caller", counted()+" stay with it")
 	}
-	switch {
-	case g.Share == ByColumns:
-	case columns == fits:
-		say("columns", fmt.Sprintf("slabs come first if C has at most %d columns, or fewer panels than workers", nearCols))
-	default:
-		say("columns", q.says(columns, &slabs))
+	if g.Share != ByColumns {
+		say("columns", refusalSays[cmp.Or(columns, slabsFirst)](q, &slabs))
 	}
-	switch {
-	case g.Share <= BySlabs:
-	case refused == fits:
-		say("slabs", "columns come first, as B is read but once for so few rows")
-	default:
-		say("slabs", q.says(refused, &slabs))
+	if g.Share > BySlabs {
+		say("slabs", refusalSays[cmp.Or(refused, columnsFirst)](q, &slabs))
 	}
 	if g.Share != ByRing {
 		say("ring", "it copies A and B for all, which is for what none of the others may compute")
