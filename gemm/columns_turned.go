@@ -14,7 +14,7 @@ import (
 func (st *columnGrid) computeTurned(mem unsafe.Pointer, t *spin.Turn, item, from, to int) {
 	for col := from; col < to; {
 		tiles := max(1, min(st.TurnedTiles, (to-col)/st.Kernel.MR))
-		st.multiplyAlong(st.accumulators(mem, col), unsafe.Add(mem, plan.StreamB), t, item, col, to, tiles)
+		st.multiplyTurned(st.accumulators(mem, col), unsafe.Add(mem, plan.StreamB), t, item, col, to, tiles)
 		col += tiles * st.Kernel.MR
 	}
 }
@@ -22,9 +22,9 @@ func (st *columnGrid) computeTurned(mem unsafe.Pointer, t *spin.Turn, item, from
 // edgeCols are the columns of a vector that a kernel for edges spares: where less is missing tiles are as fast.
 const edgeCols = 8
 
-// multiplyAlong multiplies an item's part of A by so many tiles of columns from col on, or by those of one that are
+// multiplyTurned multiplies an item's part of A by so many tiles of columns from col on, or by those of one that are
 // before to. Their accumulators at acc are tile by tile for each panel of A.
-func (st *columnGrid) multiplyAlong(acc, tail unsafe.Pointer, t *spin.Turn, item, col, to, tiles int) {
+func (st *columnGrid) multiplyTurned(acc, tail unsafe.Pointer, t *spin.Turn, item, col, to, tiles int) {
 	k := st.Kernel
 	pitch, pitchB, unit := k.NR*4, st.b.pitch(), k.KStep(st.b.elem)*k.KPack
 	lineTail, high := unit*st.b.elem.Size(), tiles*k.MR
