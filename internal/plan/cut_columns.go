@@ -172,7 +172,8 @@ func (q *Problem) cutColumns(g *Plan) {
 		if q.FormB == InRows && workers <= longWorkers {
 			each, wide = 1, 0
 		}
-		if workers <= 2 {
+		if workers <= 2 { // of which a slow one would keep half of the product
+			each = max(each, 2)
 			wide = k.StreamWidth(q.ElemB, min(q.M, k.MR)) // as many as are read at a time
 		}
 		block = min(LongCols, (ScratchBytes-2*tile.SlotAlign)/(q.M*4)) / k.NR
