@@ -22,7 +22,7 @@ const (
 	sweptPanels  = 2        // panels of B in a piece
 )
 
-// longWorkers are the most workers of which each streams one slab of rows of B, whose pieces are long.
+// longWorkers are the most workers of which each streams one slab of rows of B, or of two workers two: long pieces.
 const longWorkers = 8
 
 // streamRow are the bytes of a row of B of which the slabs of more workers are multiples, and slabs that are packed.
