@@ -32,12 +32,15 @@ func edgeGeneric(kern *Kernel, mul KernelFunc) EdgeFunc {
 		}
 		row := func(p unsafe.Pointer, i, ld int) []float32 { return unsafe.Slice((*float32)(unsafe.Add(p, i*ld)), n) }
 		out := slices.Clone(tile)
-		from, pitch, apart := unsafe.Pointer(unsafe.SliceData(tile)), kern.NR*4, max(lds, -lds)&^1
-		switch {
-		case src == nil:
+		from, pitch, apart := unsafe.Pointer(unsafe.SliceData(tile)), kern.NR*4, pitchOf(lds)
+		if src == nil {
 			from = nil
-		case lds < 0:
-			pitch = -pitch
+		}
+		switch {
+		case endsBlock(lds):
+			pitch = EndBlock(pitch)
+		case endsChain(lds):
+			pitch = EndChain(pitch)
 		}
 		for i := range r {
 			copy(out[i*kern.NR:], row(dst, i, ldd))
@@ -45,7 +48,7 @@ func edgeGeneric(kern *Kernel, mul KernelFunc) EdgeFunc {
 				copy(tile[i*kern.NR:], row(src, i, apart))
 			}
 		}
-		mul(k, tiles, unsafe.Pointer(unsafe.SliceData(panels)), b, from, pitch|lds&1,
+		mul(k, tiles, unsafe.Pointer(unsafe.SliceData(panels)), b, from, pitch,
 			unsafe.Pointer(unsafe.SliceData(out)), kern.NR*4)
 		for i := range r {
 			copy(row(dst, i, ldd), out[i*kern.NR:])

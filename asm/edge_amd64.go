@@ -50,7 +50,7 @@ func (s *edgeShape) multiply(
 	if s.mr == 4 {
 		fifth = next
 	}
-	for most, apart := s.rows[vecs-1], max(lds, -lds)&^1; ; r -= most {
+	for most, apart := s.rows[vecs-1], pitchOf(lds); ; r -= most {
 		tiles[vecs-1](min(r, most), k, a, lda, fifth, step, b, src, lds, dst, ldd, last)
 		if r <= most {
 			return // nothing lies behind the last row

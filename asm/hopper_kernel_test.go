@@ -230,7 +230,7 @@ func TestHopperAdds(t *testing.T) {
 				}
 				old := slices.Clone(unsafe.Slice((*float32)(dst), span(ldd)/4))
 				before := slices.Clone(from)
-				mul(depth, m, pa, pb, src, -lds, dst, ldd)
+				mul(depth, m, pa, pb, src, EndBlock(lds), dst, ldd)
 				for i, v := range unsafe.Slice((*float32)(dst), span(ldd)/4) {
 					want := old[i]
 					if row, col := i*4/ldd, i*4%ldd/4; col < k.NR {

@@ -69,26 +69,36 @@ func (a Arithmetic) String() string {
 	return fmt.Sprintf("Arithmetic(%d)", uint8(a))
 }
 
-// A KernelFunc computes a strip of m tiles of MR × NR. For p in 0..m-1
+// A KernelFunc computes a strip of m tiles of MR × NR. For p in 0..m-1, and each of three lds of a src whose rows lie
+// pitch bytes apart,
 //
-//	acc = src == nil ? 0 : src tile p                             acc = 0
-//	acc += A panel p · B panel, k words deep, in the order of k   acc += A panel p · B panel
-//	dst tile p = acc                                              dst tile p = src tile p + acc
+//	lds         pitch                    EndBlock(pitch)      EndChain(pitch)
+//	acc  =      src tile p, or 0         0                    src tile p, or 0
+//	acc +=      A panel p · B panel, k words deep, in the order of k
+//	dst tile p  = acc                    = src tile p + acc   += acc
 //
-// as on the left, which goes on with the chain of src, or as on the right if src is not nil and lds is negative,
-// which ends a block of K: its sum is added, rounded to nearest even, to those before. The kernels of Hopper's
-// arithmetic know the left only. Those that are [Kernel.Onto] end a block that they go on with, too: if lds is odd
-// they do as on the left with lds-1, but for the last line,
-//
-//	dst tile p += acc
+// A src of nil is zeros, and with EndBlock no tile. The kernels of Hopper's arithmetic know the first only, and the
+// last those that are [Kernel.Onto]. What is added to what is there is rounded to nearest even.
 //
 // The A panels are contiguous, PanelA(k) bytes each; b is one panel of PanelB(k) bytes. k is a multiple of KStep.
-// Tiles are row-major float32 with a row pitch of |lds| or ldd bytes; tile p starts at src + p·MR·|lds| and at dst +
-// p·MR·ldd. src may equal dst. k >= 0 (k == 0 copies src, or writes zeros) and m >= 1. Panels that start on a
-// multiple of 64 bytes are read fastest.
+// Tiles are row-major float32 with a row pitch of pitch or ldd bytes, both multiples of 4; tile p starts at src +
+// p·MR·pitch and at dst + p·MR·ldd. src may equal dst. k >= 0 (k == 0 copies src, or writes zeros) and m >= 1. Panels
+// that start on a multiple of 64 bytes are read fastest.
 //
 // The assembly cannot be preempted, so keep a call under about 100 µs.
 type KernelFunc func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
+
+// EndBlock returns the lds of a kernel that ends a block of K: its sum is added to those of src.
+func EndBlock(pitch int) int { return -pitch }
+
+// EndChain returns the lds of a kernel that goes on with the sums of a part of a block, in src, and ends it: they are
+// added to what is in dst.
+func EndChain(pitch int) int { return pitch | 1 }
+
+// pitchOf returns the pitch that lds is for, endsBlock and endsChain whether it is one of those.
+func pitchOf(lds int) int    { return max(lds, -lds) &^ 1 }
+func endsBlock(lds int) bool { return lds < 0 }
+func endsChain(lds int) bool { return lds&1 != 0 }
 
 // functions are what computes for a kernel, by role. Where one is nil there is none, but for packers what
 // [Kernel.packer] returns.
@@ -174,8 +184,8 @@ type Kernel struct {
 	err error // why this machine or build cannot run it
 }
 
-// Onto reports whether Mul, and all of the same contract but those that round or store past the caches, take an odd
-// lds.
+// Onto reports whether Mul, and all of the same contract but those that round or store past the caches, take the lds
+// of [EndChain].
 func (k *Kernel) Onto() bool { return k.Arithmetic == Native && k.Name != "amx" }
 
 // KStep returns what the depth of a panel of type t, in words, is a multiple of: 1, for AMX the 16 of a tile, and for

@@ -208,9 +208,9 @@ func sources(k *Kernel) int {
 func signed(lds, source int) int {
 	switch {
 	case source == 5:
-		return lds | 1
+		return EndChain(lds)
 	case source > 2:
-		return -lds
+		return EndBlock(lds)
 	}
 	return lds
 }

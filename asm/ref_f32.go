@@ -16,28 +16,27 @@ const avx2Vector = 8
 // maxTile is the size of the largest tile, in float32s.
 const maxTile = 8 * 32
 
-// loadTile fills acc with a tile of mr × nr whose rows lie pitch bytes apart, or with zeros if src is nil or pitch
-// negative.
-func loadTile(acc []float32, src unsafe.Pointer, pitch, mr, nr int) {
-	if src == nil || pitch < 0 {
+// loadTile fills acc with the tile of mr × nr that a kernel starts from.
+func loadTile(acc []float32, src unsafe.Pointer, lds, mr, nr int) {
+	if src == nil || endsBlock(lds) {
 		clear(acc[:mr*nr])
 		return
 	}
 	for i := range mr {
-		copy(acc[i*nr:][:nr], unsafe.Slice((*float32)(unsafe.Add(src, i*(pitch&^1))), nr))
+		copy(acc[i*nr:][:nr], unsafe.Slice((*float32)(unsafe.Add(src, i*pitchOf(lds))), nr))
 	}
 }
 
-// storeTile stores acc to dst, and adds src, whose rows lie lds bytes apart, if loadTile left it, or dst if lds is odd.
+// storeTile stores acc to dst, added to what lds says.
 func storeTile(dst unsafe.Pointer, ldd int, acc []float32, src unsafe.Pointer, lds, mr, nr int) {
 	for i := range mr {
 		row, to := acc[i*nr:][:nr], unsafe.Slice((*float32)(unsafe.Add(dst, i*ldd)), nr)
 		var added []float32
 		switch {
-		case lds&1 != 0:
+		case endsChain(lds):
 			added = to
-		case src != nil && lds < 0:
-			added = unsafe.Slice((*float32)(unsafe.Add(src, -i*lds)), nr)
+		case src != nil && endsBlock(lds):
+			added = unsafe.Slice((*float32)(unsafe.Add(src, i*pitchOf(lds))), nr)
 		}
 		for j, x := range added {
 			row[j] += x
@@ -47,8 +46,8 @@ func storeTile(dst unsafe.Pointer, ldd int, acc []float32, src unsafe.Pointer, l
 }
 
 // tileAt returns the address of tile p, or nil if there is no source.
-func tileAt(base unsafe.Pointer, p, mr, pitch int) unsafe.Pointer {
-	return forward(base, p*mr*(max(pitch, -pitch)&^1))
+func tileAt(base unsafe.Pointer, p, mr, lds int) unsafe.Pointer {
+	return forward(base, p*mr*pitchOf(lds))
 }
 
 // forward returns p + n, or nil if p is nil.

@@ -88,7 +88,7 @@ func roundGeneric(kern *Kernel, mul KernelFunc, rows rowsFunc, t Type) rounders 
 		at := unsafe.Pointer(unsafe.SliceData(sums))
 		multiply(at, pitch)
 		for i, x := range sums {
-			if kern.KPack == 2 && lds >= 0 {
+			if kern.KPack == 2 && !endsBlock(lds) {
 				sums[i] = flushInput(x)
 			}
 		}

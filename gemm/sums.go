@@ -2,6 +2,8 @@ package gemm
 
 import (
 	"unsafe"
+
+	"example.com/leafhopper/asm"
 )
 
 // phase is what some elements of K are to its blocks. More fields would not go through registers.
@@ -49,10 +51,10 @@ func (p *product) places(ph phase, sums, chain lines) (src lines, lds int, dst l
 		if ph.first {
 			src = lines{}
 		} else if adds && p.Kernel.Onto() {
-			lds, dst, adds = lds|1, sums, false
+			lds, dst, adds = asm.EndChain(lds), sums, false
 		}
 	case ph.added:
-		lds = -lds
+		lds = asm.EndBlock(lds)
 	case ph.first:
 		src = lines{}
 	}
