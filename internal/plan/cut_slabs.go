@@ -1,18 +1,9 @@
 package plan
 
-import (
-	"math"
+import "example.com/leafhopper/tile"
 
-	"example.com/leafhopper/barrier"
-	"example.com/leafhopper/tile"
-)
-
-const (
-	maxParts  = 8         // slabs above each other, at most, if so many have room for their sums
-	partFlops = 1 << 29   // flops of a slab of one panel, at most, for which a context waits
-	ownPanels = 8         // panels of B of a slab that a worker fetches for itself, at most
-	nearRows  = 512 << 10 // bytes of A, of a block of K, that are read again from near caches for every panel of B
-)
+// nearRows are the bytes of A, of a block of K, that are read again from near caches for every panel of B.
+const nearRows = 512 << 10
 
 // planSlabs returns how workers compute slabs of C, each with what it fetches and packs itself, or the caller all
 // of it, and why that would be slow.
@@ -31,16 +22,22 @@ func (q *Problem) planSlabs() (g Plan, no refusal) {
 	if no := q.refusesSlabs(&g, workers); no != fits {
 		return g, no
 	}
-	if workers == 1 && !q.Waits && q.keepsSums(&g, q.M, q.N) {
-		g.Share, g.Workers, g.Slabs = ByCaller, 1, SlabCut{q.M, q.N, 1, 1, 1, q.Blocks()}
-		g.Past = q.exceeds(1)
-		return g, fits
+	var enough bool
+	if workers == 1 && !q.Waits {
+		if g.Sums, g.Room, enough = q.sums(&g, q.M, q.N); enough {
+			g.Share, g.Workers, g.Slabs = ByCaller, 1, SlabCut{q.M, q.N, 1, 1, 1, q.Blocks()}
+			g.Past = q.exceeds(1)
+			return g, fits
+		}
 	}
 	if workers == 1 && g.A == PanelsOfA && g.B != StreamedB && q.N > k.NR {
 		return g, packsAgain
 	}
-	g.Slabs, g.Workers = q.best(&g, workers)
-	if g.Slabs.Count == 0 || !q.keepsSums(&g, min(q.M, g.Slabs.Rows+k.MR-1), g.Slabs.Cols) {
+	if g = q.fastest(g, workers); g.Slabs.Count == 0 {
+		return g, noRoom
+	}
+	// A ring packs A faster than slabs do for which there is no tile to spare.
+	if g.Sums, g.Room, enough = q.sums(&g, min(q.M, g.Slabs.Rows+k.MR-1), g.Slabs.Cols); !enough {
 		return g, noRoom
 	}
 	g.Past = q.exceeds(g.Workers)
@@ -109,22 +106,20 @@ func (q *Problem) refusesSlabs(g *Plan, workers int) refusal {
 // blockBytesA returns the bytes of A of a block of K.
 func (q *Problem) blockBytesA(g *Plan) float64 { return float64(q.M) * float64(g.Depth*q.Elem.Size()) }
 
-// keepsSums says in g where sums wait, and reports whether there is room for slabs of so many rows and columns:
-// in C if the scratch memory is not enough and C holds sums as they are.
-func (q *Problem) keepsSums(g *Plan, rows, cols int) bool {
-	switch g.Sums = InScratch; {
+// sums returns where those of slabs of so many rows and columns wait, what slabs take of scratch memory, and whether it
+// is enough. If it is not, sums wait in C, where that holds them as they are.
+func (q *Problem) sums(g *Plan, rows, cols int) (at Keeper, room Room, enough bool) {
+	switch at = InScratch; {
 	case g.Depth == q.K:
-		g.Sums = InRegisters
+		at = InRegisters
 	case g.B.lies() && q.Direct() && (g.B == UnpackedB || cols >= q.N): // see Plan.Sums
-		g.Sums = InC
+		at = InC
 	}
-	var fits bool
-	g.Room, fits = q.Room(g, rows, cols)
-	if !fits {
-		g.Sums = InC
-		g.Room, fits = q.Room(g, rows, cols)
+	if room, enough = q.Room(g, at, rows, cols); !enough {
+		at = InC
+		room, enough = q.Room(g, at, rows, cols)
 	}
-	return fits
+	return at, room, enough
 }
 
 // sumsInC reports whether C holds the sums of tiles and edges as they are.
@@ -132,8 +127,9 @@ func (q *Problem) sumsInC(g *Plan) bool {
 	return g.A == RowsOfA && q.Kernel.Edge() != nil && q.Direct()
 }
 
-// Room returns what slabs of so many rows and columns take, and whether there is so much.
-func (q *Problem) Room(g *Plan, rows, cols int) (r Room, fits bool) {
+// Room returns what slabs of so many rows and columns, whose sums wait there, take of scratch memory, and whether it is
+// enough.
+func (q *Problem) Room(g *Plan, at Keeper, rows, cols int) (r Room, enough bool) {
 	if g.B.lies() {
 		return r, true
 	}
@@ -151,104 +147,9 @@ func (q *Problem) Room(g *Plan, rows, cols int) (r Room, fits bool) {
 		r.A = panels * k.PanelA(words)
 		sum += float64(panels) * float64(k.PanelA(words))
 	}
-	if g.Sums == InScratch || !q.sumsInC(g) {
+	if at == InScratch || !q.sumsInC(g) {
 		r.Acc = panels * k.MR * k.NR * 4
 		sum += float64(strips*panels) * float64(k.MR*k.NR*4)
 	}
 	return r, sum <= ScratchBytes-2*tile.SlotAlign
-}
-
-// operandBytes returns the bytes of A and B that a slab of so many tiles reads.
-func (q *Problem) operandBytes(tiles, wide int) float64 {
-	return float64(min(tiles*q.Kernel.MR, q.M)+min(wide*q.Kernel.NR, q.N)) * float64(q.K*q.Elem.Size())
-}
-
-// best returns the fastest of the ways to cut the product, for most workers, or for fewer if the others would
-// keep each other waiting for longer than they save.
-func (q *Problem) best(g *Plan, most int) (best SlabCut, of int) {
-	least := math.Inf(1)
-	for workers := most; ; workers = max(workers/2, severalWorkers) {
-		before := least
-		for n := 1; n <= q.mostRanges(workers); n *= 2 {
-			cut, flops := q.cut(g, workers, n)
-			if n > 1 {
-				flops *= 1 + sharedGain
-			}
-			wanted := min(workers, cut.Count*cut.Ranges)
-			flops += float64(wanted * wanted * q.On.helpFlops)
-			if flops < least {
-				best, of, least = cut, wanted, flops
-			}
-		}
-		if least == before || workers <= severalWorkers {
-			return best, of
-		}
-	}
-}
-
-// cut cuts the product into slabs for workers, each of at most so many ranges of K, and returns the flops in the time
-// that they take.
-func (q *Problem) cut(g *Plan, workers, most int) (best SlabCut, least float64) {
-	k := q.Kernel
-	panelsA, panelsB, tall, rest := CeilDiv(q.M, k.MR), CeilDiv(q.N, k.NR), 0, 0
-	if g.A == RowsOfA {
-		if k.Edge() == nil { // the last slab has the rows after the last whole tile, too
-			panelsA, rest = q.M/k.MR, q.M%k.MR
-		}
-		tall = q.On.l2 / 2 / q.PitchA / k.MR // tiles of A that stay in a second-level cache where they lie
-	}
-	ranges, span, part := q.shareK(most)
-	// In quarters of the time of a tile of a range:
-	quarter := float64(TileFlops(k, q.Words(q.K))) / 4 * part
-	rows, panelB, waited := 4, q.On.panelB, 0
-	own := q.each(g, workers) > 0
-	if g.B.lies() { // for kernels that compute no more rows than there are, and pack nothing
-		rows, panelB = CeilDiv(4*min(q.M, k.MR), k.MR), q.On.panelB/3
-	}
-	if own && (q.M > k.MR || !g.B.lies()) { // or each has its part of B in its cache, and had better take no other
-		waited = 1 // one of several is always late, and all wait for its last slab
-	}
-	least = math.Inf(1)
-	try := func(tiles, wide int) {
-		down, across := CeilDiv(panelsA, tiles), CeilDiv(panelsB, wide)
-		cut := SlabCut{
-			Rows: tiles * k.MR, Cols: wide * k.NR, Across: across, Count: down * across, Ranges: ranges, Span: span,
-		}
-		if cut.Count*ranges > barrier.MaxCount || q.operandBytes(tiles, wide)*part > SlabBytes {
-			return
-		}
-		each := CeilDiv(cut.Count*ranges, workers)
-		fetched := each // times that a worker brings rows of A closer
-		if tiles <= tall {
-			fetched = CeilDiv(each, across) // for all slabs of its own side by side
-		}
-		panel := panelB
-		if g.B.lies() && q.spills(each*wide*k.NR, q.K/ranges, q.On.l2/4*3) {
-			panel *= 2
-		}
-		time := (each+waited)*(rows*tiles+panel)*wide + fetched*q.On.panelA*tiles
-		flops := float64(time)*quarter + float64(each*q.On.slabFlops) + q.adds(&cut, workers)
-		if flops < least && q.keepsSums(g, cut.Rows+rest, cut.Cols) {
-			best, least = cut, flops
-		}
-	}
-	if own {
-		widest := ownPanels
-		if g.B.lies() {
-			widest = CallLimit(k) / TileFlops(k, q.Words(min(q.ChainK(), q.K))) // nothing of B is to stay
-		}
-		for tiles := max(tall, maxSlabRows/k.MR); tiles > 0; tiles-- {
-			tiles = balance(panelsA, tiles)
-			for wide := widest; wide > 0; wide-- {
-				wide = balance(panelsB, wide)
-				try(tiles, wide)
-			}
-		}
-		return best, least
-	}
-	fewest := CeilDiv(panelsA, max(1, partFlops/TileFlops(k, q.Words(q.K))))
-	for parts := min(fewest, maxParts); parts <= panelsA && (parts <= maxParts || best.Count == 0); parts++ {
-		try(CeilDiv(panelsA, parts), max(1, panelsB/(slabsEach*workers)))
-	}
-	return best, least
 }
