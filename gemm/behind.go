@@ -68,10 +68,9 @@ func (w *behind) next() (panel unsafe.Pointer, ahead asm.Packing) {
 	return now.at, ahead
 }
 
-// chunks returns the first chunk of a panel, or of its share of what it has in common
-// with the one before, and the bytes to the next. Where its rows do not begin with a line of the
-// cache, the first line has been brought with the panel before it, and it brings the line in
-// which they end.
+// chunks returns the first chunk of a panel, or of its share of what it has in common with the one before, and the
+// bytes to the next. Where its rows do not begin with a line of the cache, the first line has been brought with the
+// panel before it, and it brings the line in which they end.
 func (p *product) chunks(b panelOfB) (at unsafe.Pointer, pitch int) {
 	at, pitch = p.rowsB(b.k0, 0, b.col)
 	size, row := p.b.elem.Size(), b.cols

@@ -8,11 +8,10 @@
 //
 // # Conventions
 //
-// A [Matrix] is a row-major view of a slice: element (i, j) is Data[i*Stride+j], and Stride may exceed Cols, so a
-// block of a matrix is a matrix. [Matrix.T] is the transposed view, of A, B or C, at the price of a header; a
-// column-major matrix is the transpose of a row-major one. No view copies elements and nothing but the Rows x Cols
-// elements is read or written. [Of] makes a matrix of a slice; one of another library's bfloat16 numbers comes from
-// [bf16.FromBits].
+// A [Matrix] is a row-major view of a slice: element (i, j) is Data[i*Stride+j], and Stride may exceed Cols, so a block
+// of a matrix is a matrix. [Matrix.T] is the transposed view, of A, B or C, at the price of a header; a column-major
+// matrix is the transpose of a row-major one. No view copies elements and nothing but the Rows x Cols elements is read
+// or written. [Of] makes a matrix of a slice; one of another library's bfloat16 numbers comes from [bf16.FromBits].
 //
 // A and B hold [bf16.BF16], [float16.Float16] or float32, both the same; C holds any of the three. They may also hold
 // [fp8.E4M3] or [fp8.E5M2], and with [Engine.Multiply] one of each. In native arithmetic fp8 is widened, exactly, and
@@ -170,9 +169,8 @@
 //
 // All functions may be called by several goroutines at once, with the same inputs too, provided that nobody writes an
 // input or touches a C during the call. A call computes on its own goroutine and on helpers that it shares with the
-// other calls of its engine. Helpers wait for the next call for a fraction of a millisecond, spinning, and then end:
-// an idle engine has no goroutines. A call returns when every helper has left its operands, also when it was
-// cancelled.
+// other calls of its engine. Helpers wait for the next call for a fraction of a millisecond, spinning, and then end: an
+// idle engine has no goroutines. A call returns when every helper has left its operands, also when it was cancelled.
 package gemm
 
 // The files, each before those that it uses: multiply, explain, a call; packed_binary, packed; engine; prepare; run,

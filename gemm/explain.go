@@ -69,7 +69,7 @@ func Explain(a Question) (string, error) {
 		turned = " as its transpose"
 	}
 	fmt.Fprintf(&t, "product  %dx%dx%d%s, %v to %v, B %s, of %s, kernel %s (%dx%d)",
-		a.M, a.N, a.K, turned, a.Type, a.Out, q.FormB, count(q.Procs, "worker"), k.Name, k.MR, k.NR)
+		a.M, a.N, a.K, turned, a.Type, a.Out, q.FormB, plan.Count(q.Procs, "worker"), k.Name, k.MR, k.NR)
 	fmt.Fprintf(&t, " on %s: second-level caches of %d KiB\n", cmp.Or(a.Machine, on.Name), on.L2>>10)
 	q.Explain(&t, &g)
 	return t.String(), nil

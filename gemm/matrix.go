@@ -28,8 +28,7 @@ type Matrix[T Element] struct {
 	Rows, Cols, Stride int
 	Data               []T
 
-	// trans says that Data holds the transpose: element (i, j) is
-	// Data[j*Stride+i] and Stride is at least Rows.
+	// trans says that Data holds the transpose: element (i, j) is Data[j*Stride+i] and Stride is at least Rows.
 	trans bool
 
 	// To a multiple of 16 bytes: a copy, which is made in vectors, would otherwise end
@@ -95,8 +94,7 @@ func (m Matrix[T]) view() (v view) {
 	return v
 }
 
-// viewTo is view for a v that is zero. A small product notices what it costs to
-// copy a view that has just been written.
+// viewTo is view for a v that is zero. A small product notices what it costs to copy a view that has just been written.
 func (m *Matrix[T]) viewTo(v *view) {
 	v.ptr = unsafe.Pointer(unsafe.SliceData(m.Data))
 	v.rows, v.cols, v.stride, v.len = m.Rows, m.Cols, m.Stride, len(m.Data)

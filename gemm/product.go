@@ -62,8 +62,7 @@ func (p *product) packB(panels unsafe.Pointer, k0, at, n, from, to int) {
 	}
 }
 
-// panelMap returns the map of v to panels of a side, rows of A or columns of B, along which
-// K runs in memory or not.
+// panelMap returns the map of v to panels of a side, rows of A or columns of B, along which K runs in memory or not.
 func (p *product) panelMap(side tile.Side, v *view, rows int, kContiguous bool) (tile.PanelMap, error) {
 	return tile.NewPanelMap(tile.PanelConfig{
 		Kernel: p.Kernel, Side: side, Type: v.elem, Global: v.memory(),

@@ -28,9 +28,8 @@ type Stats struct {
 	Bytes               int64 // bytes written to slots by the copier
 
 	Elapsed time.Duration // wall time of the call
-	// ProducerWait and ConsumerWait sum, over the workers, the time they stood
-	// still: with nothing to compute and no empty slot to fill, or with nothing
-	// to compute because the next slot was not full yet.
+	// ProducerWait and ConsumerWait sum, over the workers, the time they stood still: with nothing to compute and no
+	// empty slot to fill, or with nothing to compute because the next slot was not full yet.
 	ProducerWait time.Duration
 	ConsumerWait time.Duration
 	// Copy sums the time the workers spent filling slots.
@@ -44,17 +43,9 @@ func (s Stats) String() string {
 	}
 	ring := ""
 	if s.Depth > 0 {
-		ring = fmt.Sprintf(", depth %d, %s, %d bytes copied", s.Depth, count(s.Stages, "stage"), s.Bytes)
+		ring = fmt.Sprintf(", depth %d, %s, %d bytes copied", s.Depth, plan.Count(s.Stages, "stage"), s.Bytes)
 	}
 	return fmt.Sprintf("kernel %s, %s, %s, tile %dx%dx%d, %s%s, %v (copy %v, producer wait %v, consumer wait %v)",
-		s.Kernel, s.Route, count(s.Workers, "worker"), s.TileM, s.TileN, s.TileK, count(s.Tiles, "tile"), ring,
-		s.Elapsed, s.Copy, s.ProducerWait, s.ConsumerWait)
-}
-
-// count returns "1 tile", or "2 tiles".
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+		s.Kernel, s.Route, plan.Count(s.Workers, "worker"), s.TileM, s.TileN, s.TileK, plan.Count(s.Tiles, "tile"),
+		ring, s.Elapsed, s.Copy, s.ProducerWait, s.ConsumerWait)
 }

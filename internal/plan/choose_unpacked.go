@@ -2,10 +2,9 @@ package plan
 
 import "example.com/leafhopper/asm"
 
-// A product whose operands the kernel reads where they lie needs no panels, and its
-// tiles are as wide and as high as it wants. That is faster for few rows, for what
-// does not divide into the tiles that panels have, and where a call notices every
-// nanosecond. But B is read again for every tile of rows, and not line after line.
+// A product whose operands the kernel reads where they lie needs no panels, and its tiles are as wide and as high as it
+// wants. That is faster for few rows, for what does not divide into the tiles that panels have, and where a call
+// notices every nanosecond. But B is read again for every tile of rows, and not line after line.
 
 const (
 	tinyWork = 1 << 16 // multiply-adds that are too few to think about

@@ -148,46 +148,49 @@ func (q *Problem) streamBytes() int64 {
 	return int64(CeilDiv(q.M, rows)) * int64(bytes+tile.SlotAlign*blocks)
 }
 
-// cutColumns cuts the columns of B into slabs, and those of a slab into blocks that scratch memory is enough for.
+// cutColumns cuts B's panels into slabs, and those of a slab into blocks that scratch memory is enough for.
 func (q *Problem) cutColumns(g *Plan) {
 	k, c, workers := q.Kernel, &g.Columns, g.Workers
 	panels, strip, size := CeilDiv(q.N, k.NR), q.BytesStrip(g), q.ElemB.Size()
-	share := max(1, panels/(slabsEach*workers))
-	block := max(1, min(StreamB/k.PanelB(q.Words(g.Depth)), StreamAcc/strip))
+	least := slabsEach * workers
+	cols, block := max(1, panels/least), max(1, min(StreamB/k.PanelB(q.Words(g.Depth)), StreamAcc/strip))
 	widest := max(SlabBytes/(q.K*size), longRow/size) / k.NR
-	cols := min(share, block)
 	switch g.B {
 	case PackedB:
-		cols = min(RoundUp(share, max(1, streamRow[q.FormB]/size/k.NR)), block)
+		cols = RoundUp(cols, max(1, streamRow[q.FormB]/size/k.NR))
 	case BehindB:
 		block = max(1, min(behindPanels, (ScratchBytes-q.BehindBytes(g))/(q.SumsEach(g)*strip)))
-		cols = min(share, block)
 	case SweptB:
 		block = max(1, BroomAcc/(q.SumsEach(g)*strip)/sweptPanels) * sweptPanels
 		slabs := max(q.On.sweptSlabs[q.Crowd(workers)]*workers, CeilDiv(panels, max(1, widest/CeilDiv(q.M, k.NR))))
-		cols = min(RoundUp(CeilDiv(panels, slabs), sweptPanels), block)
+		cols = RoundUp(CeilDiv(panels, slabs), sweptPanels)
 	case StreamedB:
-		// What is long in memory is read fastest, but the slowest of many would keep the others waiting.
-		each, wide := slabsEach, streamRow[q.FormB]/size
-		if q.FormB == InRows && workers <= longWorkers {
-			each, wide = 1, 0
-		}
-		if workers <= 2 { // of which a slow one would keep half of the product
-			each = max(each, 2)
-			wide = k.StreamWidth(q.ElemB, min(q.M, k.MR)) // as many as are read at a time
-		}
 		block = min(LongCols, (ScratchBytes-2*tile.SlotAlign)/(q.M*4)) / k.NR
+		each, wide := q.streamedSlabs(workers)
 		cols = min(CeilDiv(panels, each*workers), block, widest)
 		cols = RoundUp(cols, max(1, min(wide/k.NR, CeilDiv(panels, workers))))
 	case TurnedB:
 		most := min(max(1, SlabBytes/(c.PanelsA*q.K*size)/k.NR), LongCols/k.NR)
-		cols = CeilDiv(panels, max(slabsEach*workers, CeilDiv(panels, most)))
+		cols = CeilDiv(panels, max(least, CeilDiv(panels, most)))
 		block = cols
 		q.cutTurned(g)
 	}
-	cols = max(cols, CeilDiv(panels, max(MaxSlabs, slabsEach*workers)))
+	cols = max(min(cols, block), CeilDiv(panels, max(MaxSlabs, least)))
 	c.Cols, c.Block = cols*k.NR, block*k.NR
 	c.Slabs = CeilDiv(q.N, c.Cols)
+}
+
+// streamedSlabs returns how many slabs each worker has of a B that is streamed, and of how many columns they are a
+// multiple. What is long in memory is read fastest, but the slowest of many would keep the others waiting.
+func (q *Problem) streamedSlabs(workers int) (each, wide int) {
+	each, wide = slabsEach, streamRow[q.FormB]/q.ElemB.Size()
+	if q.FormB == InRows && workers <= longWorkers {
+		each, wide = 1, 0
+	}
+	if workers <= 2 { // of which a slow one would keep half of the product
+		return max(each, 2), q.Kernel.StreamWidth(q.ElemB, min(q.M, q.Kernel.MR)) // as many as are read at a time
+	}
+	return each, wide
 }
 
 // turnedBytes are the most of a B along K that a panel of A is multiplied by before the next panel is.

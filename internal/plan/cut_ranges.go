@@ -6,11 +6,10 @@ import (
 	"example.com/leafhopper/asm"
 )
 
-// Where C has too few elements to go round, workers share out K: a slab is then a part of C by a range of whole
-// blocks of K. The first range is added up as it is computed. Of the others the sums of every block are kept apart,
-// because that is how the sum is defined, ((b0 + b1) + b2) + b3 and not (b0 + b1) + (b2 + b3), and whoever computes
-// the last range of a part of C adds them to it, in order. So nobody waits for anybody, and the bits are those of one
-// worker.
+// Where C has too few elements to go round, workers share out K: a slab is then a part of C by a range of whole blocks
+// of K. The first range is added up as it is computed. Of the others the sums of every block are kept apart, because
+// that is how the sum is defined, ((b0 + b1) + b2) + b3 and not (b0 + b1) + (b2 + b3), and whoever computes the last
+// range of a part of C adds them to it, in order. So nobody waits for anybody, and the bits are those of one worker.
 const (
 	sharedBytes = 2 << 20 // bytes of sums, at most
 	sharedGain  = 1. / 8  // part of the time by which to share K has to be faster, to be worth its uncertainty

@@ -40,8 +40,7 @@ const (
 	dotRange  = 64 << 10  // the same of what one takes at a time
 )
 
-// Flops in one call of a microkernel, which cannot be preempted: about 100 µs
-// of AVX2, or of an exact kernel.
+// Flops in one call of a microkernel, which cannot be preempted: about 100 µs of AVX2, or of an exact kernel.
 const (
 	CallFlops  = 16 << 20
 	exactFlops = 4 << 20

@@ -77,8 +77,8 @@ func (a SourceA) String() string { return sourceANames[a] }
 func (b SourceB) String() string { return sourceBNames[b] }
 func (k Keeper) String() string  { return keeperNames[k] }
 
-// count returns "1 slab", or "2 slabs".
-func count(n int, what string) string {
+// Count returns "1 slab", or "2 slabs".
+func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
@@ -91,21 +91,21 @@ func (g *Plan) String() string {
 	switch g.Share {
 	case BySlabs:
 		s += fmt.Sprintf(" · %s, %s of %dx%d",
-			count(g.Workers, "worker"), count(g.Slabs.Count, "slab"), g.Slabs.Rows, g.Slabs.Cols)
+			Count(g.Workers, "worker"), Count(g.Slabs.Count, "slab"), g.Slabs.Rows, g.Slabs.Cols)
 		if g.Slabs.Ranges > 1 {
-			s += fmt.Sprintf(" by %d ranges of %s of K", g.Slabs.Ranges, count(g.Slabs.Span, "block"))
+			s += fmt.Sprintf(" by %d ranges of %s of K", g.Slabs.Ranges, Count(g.Slabs.Span, "block"))
 		}
 	case ByColumns:
 		c := &g.Columns
 		s += fmt.Sprintf(" · %s, %s of %d columns, %d at a time, K in steps of %d",
-			count(g.Workers, "worker"), count(c.Slabs, "slab"), c.Cols, min(c.Cols, c.Block), g.Depth)
+			Count(g.Workers, "worker"), Count(c.Slabs, "slab"), c.Cols, min(c.Cols, c.Block), g.Depth)
 		if c.Items > 1 {
 			s += fmt.Sprintf(" and %d parts", c.Items)
 		}
 	case ByRing:
 		r := &g.Ring
 		s += fmt.Sprintf(" · %s, tiles of %dx%dx%dx%d, slabs of %dx%d, depth %d",
-			count(g.Workers, "worker"), r.CTAs, r.BM, r.BN, r.BK, r.SlabRows, r.SlabCols, r.Depth)
+			Count(g.Workers, "worker"), r.CTAs, r.BM, r.BN, r.BK, r.SlabRows, r.SlabCols, r.Depth)
 	}
 	return s
 }
@@ -160,8 +160,7 @@ type ColumnCut struct {
 //	+-----+-----+       +==================+
 //	                    |  ...             |  CTA 1
 //
-// A stage holds, bk elements of K deep, every CTA's panels of A and the panels
-// of B that all CTAs of the cluster share.
+// A stage holds, bk elements of K deep, every CTA's panels of A and the panels of B that all CTAs of the cluster share.
 type RingCut struct {
 	extentK        int // K of the product
 	TilesM, TilesN int

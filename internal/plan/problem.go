@@ -1,8 +1,6 @@
 package plan
 
-import (
-	"example.com/leafhopper/asm"
-)
+import "example.com/leafhopper/asm"
 
 // A Problem is all that decisions know of a product: sizes, types, how the operands lie and who may
 // share it, but not where they are. Problems that are equal are computed alike.
@@ -182,8 +180,7 @@ func (q *Problem) Crowd(workers int) Crowd {
 	return Many
 }
 
-// balance returns the size of the parts when n is cut into as few nearly equal
-// parts as have at most limit.
+// balance returns the size of the parts when n is cut into as few nearly equal parts as have at most limit.
 func balance(n, limit int) int { return CeilDiv(n, CeilDiv(n, limit)) }
 
 // CeilDiv returns n/d, rounded up.
