@@ -6,11 +6,18 @@ import (
 	"github.com/x448/float16"
 )
 
+// maxCall bounds the elements that are converted in a call, which the scheduler cannot interrupt where it is assembly,
+// but before the next: so many take about 12 µs from memory and 3 µs from cache.
+const maxCall = 1 << 16
+
 // Encode sets dst[i] to FromFloat32(src[i]) for every element of src. It panics,
 // before it writes anything, if dst is shorter than src; elements of dst beyond
 // len(src) are left alone. The memory of dst and src must not overlap.
 func Encode(dst []BF16, src []float32) {
 	checkLen("Encode", len(dst), len(src))
+	for ; len(src) > maxCall; dst, src = dst[maxCall:], src[maxCall:] {
+		encode(dst[:maxCall], src[:maxCall])
+	}
 	encode(dst[:len(src)], src)
 }
 
@@ -19,6 +26,9 @@ func Encode(dst []BF16, src []float32) {
 // len(src) are left alone. The memory of dst and src must not overlap.
 func Decode(dst []float32, src []BF16) {
 	checkLen("Decode", len(dst), len(src))
+	for ; len(src) > maxCall; dst, src = dst[maxCall:], src[maxCall:] {
+		decode(dst[:maxCall], src[:maxCall])
+	}
 	decode(dst[:len(src)], src)
 }
 
@@ -29,6 +39,9 @@ func Decode(dst []float32, src []BF16) {
 // are left alone. The memory of dst and src must not overlap.
 func EncodeFloat16(dst []float16.Float16, src []float32) {
 	checkLen("EncodeFloat16", len(dst), len(src))
+	for ; len(src) > maxCall; dst, src = dst[maxCall:], src[maxCall:] {
+		encodeFloat16(dst[:maxCall], src[:maxCall])
+	}
 	encodeFloat16(dst[:len(src)], src)
 }
 
@@ -38,6 +51,9 @@ func EncodeFloat16(dst []float16.Float16, src []float32) {
 // beyond len(src) are left alone. The memory of dst and src must not overlap.
 func DecodeFloat16(dst []float32, src []float16.Float16) {
 	checkLen("DecodeFloat16", len(dst), len(src))
+	for ; len(src) > maxCall; dst, src = dst[maxCall:], src[maxCall:] {
+		decodeFloat16(dst[:maxCall], src[:maxCall])
+	}
 	decodeFloat16(dst[:len(src)], src)
 }
 

@@ -13,91 +13,69 @@ var (
 	useAVX512 = useAVX2 && cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL
 )
 
-const (
-	// maxCall bounds the elements of one call of assembly. The runtime cannot
-	// preempt assembly, so the garbage collector waits for it; this many
-	// elements take about 12 µs from memory and 3 µs from cache.
-	maxCall = 1 << 16
+// blockAVX2 is the least that the AVX2 routines convert. AVX-512 has masks for what is left, AVX2 leaves it to Go.
+const blockAVX2 = 16
 
-	// blockAVX2 is the least that the AVX2 routines convert. AVX-512 has masks
-	// for what is left, AVX2 leaves it to Go.
-	blockAVX2 = 16
-)
+// None of these is inlined: the scheduler stops a goroutine where a function begins.
 
+//go:noinline
 func encode(dst []BF16, src []float32) {
-	if useAVX512 {
-		for len(src) > 0 {
-			n := min(len(src), maxCall)
-			encodeAVX512(&dst[0], &src[0], n)
-			dst, src = dst[n:], src[n:]
-		}
-		return
+	if n := len(src) &^ (blockAVX2 - 1); n > 0 && useAVX2 && !useAVX512 {
+		encodeAVX2(&dst[0], &src[0], n)
+		dst, src = dst[n:], src[n:]
 	}
-	if useAVX2 {
-		for len(src) >= blockAVX2 {
-			n := min(len(src), maxCall) &^ (blockAVX2 - 1)
-			encodeAVX2(&dst[0], &src[0], n)
-			dst, src = dst[n:], src[n:]
-		}
+	switch {
+	case len(src) == 0:
+	case useAVX512:
+		encodeAVX512(&dst[0], &src[0], len(src))
+	default:
+		encodeGeneric(dst, src)
 	}
-	encodeGeneric(dst, src)
 }
 
+//go:noinline
 func decode(dst []float32, src []BF16) {
-	if useAVX512 {
-		for len(src) > 0 {
-			n := min(len(src), maxCall)
-			decodeAVX512(&dst[0], &src[0], n)
-			dst, src = dst[n:], src[n:]
-		}
-		return
+	if n := len(src) &^ (blockAVX2 - 1); n > 0 && useAVX2 && !useAVX512 {
+		decodeAVX2(&dst[0], &src[0], n)
+		dst, src = dst[n:], src[n:]
 	}
-	if useAVX2 {
-		for len(src) >= blockAVX2 {
-			n := min(len(src), maxCall) &^ (blockAVX2 - 1)
-			decodeAVX2(&dst[0], &src[0], n)
-			dst, src = dst[n:], src[n:]
-		}
+	switch {
+	case len(src) == 0:
+	case useAVX512:
+		decodeAVX512(&dst[0], &src[0], len(src))
+	default:
+		decodeGeneric(dst, src)
 	}
-	decodeGeneric(dst, src)
 }
 
+//go:noinline
 func encodeFloat16(dst []float16.Float16, src []float32) {
-	if useAVX512 {
-		for len(src) > 0 {
-			n := min(len(src), maxCall)
-			encodeFloat16AVX512(&dst[0], &src[0], n)
-			dst, src = dst[n:], src[n:]
-		}
-		return
+	if n := len(src) &^ (blockAVX2 - 1); n > 0 && useF16C && !useAVX512 {
+		encodeFloat16F16C(&dst[0], &src[0], n)
+		dst, src = dst[n:], src[n:]
 	}
-	if useF16C {
-		for len(src) >= blockAVX2 {
-			n := min(len(src), maxCall) &^ (blockAVX2 - 1)
-			encodeFloat16F16C(&dst[0], &src[0], n)
-			dst, src = dst[n:], src[n:]
-		}
+	switch {
+	case len(src) == 0:
+	case useAVX512:
+		encodeFloat16AVX512(&dst[0], &src[0], len(src))
+	default:
+		encodeFloat16Generic(dst, src)
 	}
-	encodeFloat16Generic(dst, src)
 }
 
+//go:noinline
 func decodeFloat16(dst []float32, src []float16.Float16) {
-	if useAVX512 {
-		for len(src) > 0 {
-			n := min(len(src), maxCall)
-			decodeFloat16AVX512(&dst[0], &src[0], n)
-			dst, src = dst[n:], src[n:]
-		}
-		return
+	if n := len(src) &^ (blockAVX2 - 1); n > 0 && useF16C && !useAVX512 {
+		decodeFloat16F16C(&dst[0], &src[0], n)
+		dst, src = dst[n:], src[n:]
 	}
-	if useF16C {
-		for len(src) >= blockAVX2 {
-			n := min(len(src), maxCall) &^ (blockAVX2 - 1)
-			decodeFloat16F16C(&dst[0], &src[0], n)
-			dst, src = dst[n:], src[n:]
-		}
+	switch {
+	case len(src) == 0:
+	case useAVX512:
+		decodeFloat16AVX512(&dst[0], &src[0], len(src))
+	default:
+		decodeFloat16Generic(dst, src)
 	}
-	decodeFloat16Generic(dst, src)
 }
 
 // The AVX-512 routines take any n >= 0, the others a multiple of blockAVX2. They

@@ -5,7 +5,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync/atomic"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/x448/float16"
@@ -334,4 +338,46 @@ func TestEncodeAll32(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestStops has the runtime stop all goroutines, as it does to collect garbage, while one converts a slice that takes
+// milliseconds: it does not wait for the end.
+func TestStops(t *testing.T) {
+	wide, short := make([]float32, 8<<20), make([]BF16, 8<<20)
+	half := make([]float16.Float16, len(wide))
+	for name, convert := range map[string]func(){
+		"Encode":        func() { Encode(short, wide) },
+		"Decode":        func() { Decode(wide, short) },
+		"EncodeFloat16": func() { EncodeFloat16(half, wide) },
+		"DecodeFloat16": func() { DecodeFloat16(wide, half) },
+	} {
+		takes := time.Hour
+		for range 4 { // the first touches the memory
+			start := time.Now()
+			convert()
+			takes = min(takes, time.Since(start))
+		}
+		var over atomic.Bool
+		done := make(chan bool)
+		go func() {
+			for !over.Load() {
+				convert()
+			}
+			close(done)
+		}()
+		var stops []time.Duration
+		var stats runtime.MemStats
+		for range 25 {
+			time.Sleep(takes / 2)
+			start := time.Now()
+			runtime.ReadMemStats(&stats)
+			stops = append(stops, time.Since(start))
+		}
+		over.Store(true)
+		<-done
+		slices.Sort(stops)
+		if median := stops[len(stops)/2]; median > takes/4 {
+			t.Errorf("%s takes %v, and to stop it %v in the median", name, takes, median)
+		}
+	}
 }

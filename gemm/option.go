@@ -122,7 +122,7 @@ type Activation = asm.Activation
 
 const (
 	Identity = asm.Identity // x
-	ReLU     = asm.ReLU     // max(x, 0)
+	ReLU     = asm.ReLU     // max(x, 0), and x if it is -0
 	GELU     = asm.GELU     // x·(1 + erf(x/√2))/2
 	GELUTanh = asm.GELUTanh // x·(1 + tanh(√(2/π)·(x + 0.044715·x³)))/2
 	SiLU     = asm.SiLU     // x/(1 + exp(-x))
@@ -163,7 +163,7 @@ func WithTrace(t *Trace) Option {
 }
 
 const (
-	// MaxDepth is the largest ring depth.
+	// MaxDepth is the largest ring depth, 16.
 	MaxDepth = pipeline.MaxDepth
 	// MaxSplitK is the largest argument of WithSplitK.
 	MaxSplitK = 1 << 10

@@ -5,6 +5,7 @@ import (
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/internal/plan"
+	"example.com/leafhopper/internal/spin"
 	"example.com/leafhopper/tile"
 )
 
@@ -42,6 +43,9 @@ func (v *view) hold(n int) []byte {
 	return v.memory()
 }
 
+// fillBytes are those of B that are packed in a call, which cannot be preempted.
+const fillBytes = 256 << 10
+
 // fill packs b to v.
 func (v *view) fill(b *view) {
 	data := v.hold(int(v.wants()))
@@ -58,9 +62,16 @@ func (v *view) fill(b *view) {
 		}
 		return
 	}
+	var t spin.Turn
+	t.Begin()
+	store := v.kernel.StoreB(b.elem, b.trans)
 	for k0 := 0; k0 < b.rows; k0 += v.stride {
-		store, n := v.kernel.StoreB(b.elem, b.trans), min(v.stride, b.rows-k0)
-		store(v.panel(k0, 0), b.at(k0, 0), b.pitch(), b.cols, n)
+		n := min(v.stride, b.rows-k0)
+		width := max(1, fillBytes/(n*size*v.kernel.NR)) * v.kernel.NR
+		for col := 0; col < b.cols; col += width {
+			store(v.panel(k0, col), b.at(k0, col), b.pitch(), min(width, b.cols-col), n)
+			t.Look()
+		}
 	}
 }
 

@@ -97,12 +97,12 @@ func (v *view) check(name string) error {
 	}
 	v.len = int(lo) + cols
 	if rows == 1 {
-		v.stride = min(v.stride, mostStride)
+		v.stride = max(cols, min(v.stride, mostStride))
 	}
 	return nil
 }
 
-// mostStride is more than memory holds, but in bytes an int: the stride of a single row may be anything.
+// mostStride is in bytes an int: the stride of a single row may be anything.
 const mostStride = math.MaxInt / 16
 
 // overlaps reports whether v and w, which are checked, share memory. Interleaved views,
