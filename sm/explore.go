@@ -12,7 +12,9 @@ const maxShrinks = 400
 
 // Explore launches the kernel n times under Check, with the seeds cfg.Seed to
 // cfg.Seed+n-1, and returns the first fault, or nil. The fault's Seed reproduces it; its
-// Switches are as few as Explore has found to be enough. A kernel that changes what it reads
+// Switches are as few as Explore has found to be enough. Copies land as cfg.Schedule says:
+// what a copy overwrites too early is seen with [Random], what is read too early with
+// [Late]. Under every second seed some agents, or CTAs, begin late. A kernel that changes what it reads
 // in global memory is not the same the next time: launch those in a loop of your own.
 func Explore(ctx context.Context, cfg Config, n int, kernel Kernel) error {
 	if n < 1 {
@@ -25,7 +27,9 @@ func Explore(ctx context.Context, cfg Config, n int, kernel Kernel) error {
 		err := Launch(ctx, cfg, kernel)
 		var f *Fault
 		if errors.As(err, &f) {
-			return shrink(ctx, cfg, kernel, f)
+			f = shrink(ctx, cfg, kernel, f)
+			f.explored = true
+			return f
 		}
 		if err != nil {
 			return err
@@ -35,7 +39,7 @@ func Explore(ctx context.Context, cfg Config, n int, kernel Kernel) error {
 }
 
 // shrink looks for a schedule with fewer switches that has f's fault.
-func shrink(ctx context.Context, cfg Config, kernel Kernel, f *Fault) error {
+func shrink(ctx context.Context, cfg Config, kernel Kernel, f *Fault) *Fault {
 	best, launches := f, 0
 	// try launches with a plan, and returns some of the switches that it could have had.
 	try := func(switches []Switch, survey int) (found bool, options []Switch) {

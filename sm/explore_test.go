@@ -131,6 +131,52 @@ func TestExplore(t *testing.T) {
 	}
 }
 
+// TestExploreLate: what goes wrong only if somebody begins hundreds of operations after others is found, by threads and
+// by CTAs.
+func TestExploreLate(t *testing.T) {
+	thread := func(b *sm.Block) {
+		x := sm.Shared[int32](b, 2, 4)
+		b.Threads(func(t *sm.Thread) {
+			if t.Rank() == 0 {
+				x.Store(t, 0, 7)
+				return
+			}
+			for range 300 {
+				x.Store(t, 1, 1)
+			}
+			assert(x.Load(t, 0) == 7, "thread 0 is late")
+		})
+	}
+	cta := func(b *sm.Block) {
+		x, bar := sm.Shared[int32](b, 1, 4), b.Barrier()
+		b.Threads(func(t *sm.Thread) {
+			if b.ClusterRank() == 0 {
+				bar.Init(t, 1)
+				bar.WaitParity(t, 0)
+			} else {
+				for range 300 {
+					x.Store(t, 0, 1)
+				}
+				bar.MapShared(0).Arrive(t)
+			}
+			t.ClusterSync()
+		})
+	}
+	for name, c := range map[string]struct {
+		cfg    sm.Config
+		kernel sm.Kernel
+	}{
+		"thread": {sm.Config{Block: sm.Dim3{X: 2}}, thread},
+		"CTA":    {sm.Config{Grid: sm.Dim3{X: 2}, Cluster: sm.Dim3{X: 2}}, cta},
+	} {
+		f := fault(t, sm.Explore(t.Context(), c.cfg, 100, c.kernel))
+		t.Log(name, f)
+		if len(f.Switches) > 2 {
+			t.Errorf("%s: %d switches, want 2 at most", name, len(f.Switches))
+		}
+	}
+}
+
 // TestSeedsDiffer: another seed is another order.
 func TestSeedsDiffer(t *testing.T) {
 	orders := map[string]bool{}

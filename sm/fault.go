@@ -89,7 +89,8 @@ type Fault struct {
 	Seed     uint64
 	Switches []Switch
 
-	cause error
+	explored bool // Switches are those that Explore has left
+	cause    error
 }
 
 // A Wait is what some agents of a deadlock wait for.
@@ -121,7 +122,10 @@ func (f *Fault) Error() string {
 	}
 	switch n := len(f.Switches); {
 	case n > mostSwitches:
-		fmt.Fprintf(&b, "\n  seed %d, %d switches; Explore finds the few that matter", f.Seed, n)
+		fmt.Fprintf(&b, "\n  seed %d, %d switches", f.Seed, n)
+		if !f.explored {
+			b.WriteString("; Explore finds the few that matter")
+		}
 	case n > 0:
 		fmt.Fprintf(&b, "\n  seed %d; agents run until they wait, except:", f.Seed)
 		for _, s := range f.Switches {

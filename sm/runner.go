@@ -33,6 +33,7 @@ type runner struct {
 
 	steps, copies int // that it has done and issued, of a checked launch
 	turn          int // how many it had done when it got the turn
+	late          int // before this operation of all it gets the turn only if nobody else can
 
 	handles []*Thread // that have issued copies
 	copiers []*Thread // that issue those of MemcpyAsync

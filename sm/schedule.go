@@ -81,8 +81,43 @@ func newScheduler(seed uint64, when Schedule) *scheduler {
 func (s *scheduler) add(r *runner) {
 	s.number[r] = s.started
 	s.started++
+	r.late = s.step + s.lateness(r)
 	s.live = append(s.live, r)
 	s.turns = append(s.turns, r)
+}
+
+// mostLate bounds how many operations others do before who begins late.
+const mostLate = 1 << 12
+
+// lateness returns how many operations others do before r's first, if they can. A GPU starts CTAs, and warps, as much as
+// thousands of cycles apart, which would take chance too long: so under every second seed half of the runners, or of the
+// CTAs, begin late.
+func (s *scheduler) lateness(r *runner) int {
+	var who uint64
+	switch s.seed % 4 {
+	case 1:
+		who = 1<<62 | uint64(s.number[r])
+	case 3:
+		who = 1<<63 | uint64(r.cta.idx.X)<<32 | uint64(r.cta.idx.Y)<<16 | uint64(r.cta.idx.Z)
+	default:
+		return 0
+	}
+	random := rand.New(rand.NewPCG(s.seed, who))
+	if random.IntN(2) == 0 {
+		return 0
+	}
+	return 1 + random.IntN(1+random.IntN(mostLate))
+}
+
+// timely returns the index of a turn of somebody who is not late, -1 if there is none.
+func (s *scheduler) timely() int {
+	n := len(s.turns)
+	for i, from := 0, s.random.IntN(max(n, 1)); i < n; i++ {
+		if at := (from + i) % n; s.turns[at].late <= s.step {
+			return at
+		}
+	}
+	return -1
 }
 
 // ready makes r, which waited, one of those who get the turn.
@@ -161,10 +196,19 @@ func (s *scheduler) decide(r *runner) (choice, bool) {
 		copies = len(s.copies)
 	}
 	n := len(s.turns) + copies
+	if r.late > s.step {
+		if i := s.timely(); i >= 0 {
+			return s.nth(i), true
+		}
+	}
 	if n == 0 || s.random.IntN(switchOdds) > 0 {
 		return choice{}, false
 	}
-	return s.nth(s.random.IntN(n)), true
+	i := s.random.IntN(n)
+	if i < len(s.turns) && s.turns[i].late > s.step {
+		return choice{}, false
+	}
+	return s.nth(i), true
 }
 
 // planned returns the choice of the plan at r's operation.
@@ -277,7 +321,13 @@ func (s *scheduler) pick(r *runner, how string) *runner {
 				c = planned
 			}
 		} else if n := len(s.turns); n > 0 {
-			c = s.nth(s.random.IntN(n + s.adrift()))
+			i := s.random.IntN(n + s.adrift())
+			if i < n && s.turns[i].late > s.step {
+				if at := s.timely(); at >= 0 {
+					i = at
+				}
+			}
+			c = s.nth(i)
 		} else {
 			c = s.nth(s.random.IntN(len(s.copies)))
 		}
