@@ -22,6 +22,7 @@ const (
 
 	maxCluster  = 8  // CTAs of a portable cluster
 	maxCluster9 = 16 // CTAs with NonPortable
+	maxBlockZ   = 64
 	maxGridYZ   = 65535
 	maxGridX    = 1<<31 - 1
 	warpSize    = 32
@@ -135,16 +136,16 @@ func newLaunch(cfg Config, kernel Kernel) (*launch, error) {
 // check reports a field that no launch may have.
 func (cfg *Config) check() error {
 	for _, d := range []struct {
-		name  string
-		v     Dim3
-		x, yz int
+		name    string
+		v, most Dim3
 	}{
-		{"grid", cfg.Grid, maxGridX, maxGridYZ},
-		{"block", cfg.Block, MaxThreads, MaxThreads},
-		{"cluster", cfg.Cluster, maxCluster9, maxCluster9},
+		{"grid", cfg.Grid, Dim3{maxGridX, maxGridYZ, maxGridYZ}},
+		{"block", cfg.Block, Dim3{MaxThreads, MaxThreads, maxBlockZ}},
+		{"cluster", cfg.Cluster, Dim3{maxCluster9, maxCluster9, maxCluster9}},
 	} {
-		if d.v.X < 0 || d.v.Y < 0 || d.v.Z < 0 || d.v.X > d.x || d.v.Y > d.yz || d.v.Z > d.yz {
-			return fmt.Errorf("sm: launch: %s %v, want 0..%d, 0..%d, 0..%d", d.name, d.v, d.x, d.yz, d.yz)
+		v, most := d.v, d.most
+		if v.X < 0 || v.Y < 0 || v.Z < 0 || v.X > most.X || v.Y > most.Y || v.Z > most.Z {
+			return fmt.Errorf("sm: launch: %s %v, want 0..%d, 0..%d, 0..%d", d.name, v, most.X, most.Y, most.Z)
 		}
 	}
 	grid, cluster, most := cfg.Grid.extent(), cfg.Cluster.extent(), maxCluster

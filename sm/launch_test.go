@@ -14,14 +14,15 @@ import (
 // TestConfig: what no launch may have is an error, and no fault, before anything runs.
 func TestConfig(t *testing.T) {
 	for want, cfg := range map[string]sm.Config{
-		"grid (-1,0,0)":                  {Grid: sm.Dim3{X: -1}},
-		"grid (0,65536,0)":               {Grid: sm.Dim3{Y: 65536}},
-		"block (1025,0,0)":               {Block: sm.Dim3{X: 1025}},
-		"has 2048 threads, at most 1024": {Block: sm.Dim3{X: 32, Y: 32, Z: 2}},
-		"cluster (9,0,0) has 9 CTAs":     {Grid: sm.Dim3{X: 9}, Cluster: sm.Dim3{X: 9}},
-		"does not divide grid (3,1,1)":   {Grid: sm.Dim3{X: 3, Y: 1, Z: 1}, Cluster: sm.Dim3{X: 2}},
-		"-1 resident clusters":           {Resident: -1},
-		"schedule Schedule(3)":           {Schedule: 3},
+		"grid (-1,0,0)":                          {Grid: sm.Dim3{X: -1}},
+		"grid (0,65536,0)":                       {Grid: sm.Dim3{Y: 65536}},
+		"block (1025,0,0)":                       {Block: sm.Dim3{X: 1025}},
+		"(1,1,65), want 0..1024, 0..1024, 0..64": {Block: sm.Dim3{X: 1, Y: 1, Z: 65}},
+		"has 2048 threads, at most 1024":         {Block: sm.Dim3{X: 32, Y: 32, Z: 2}},
+		"cluster (9,0,0) has 9 CTAs":             {Grid: sm.Dim3{X: 9}, Cluster: sm.Dim3{X: 9}},
+		"does not divide grid (3,1,1)":           {Grid: sm.Dim3{X: 3, Y: 1, Z: 1}, Cluster: sm.Dim3{X: 2}},
+		"-1 resident clusters":                   {Resident: -1},
+		"schedule Schedule(3)":                   {Schedule: 3},
 	} {
 		err := sm.Launch(t.Context(), cfg, func(*sm.Block) { t.Errorf("%s: the kernel runs", want) })
 		var f *sm.Fault

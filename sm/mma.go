@@ -10,7 +10,7 @@ import (
 // issuer returns what issues the warpgroup's instructions.
 func (w *Warpgroup) issuer() *wgmma.Warpgroup {
 	if w.mma == nil {
-		var opts []wgmma.Option
+		opts := []wgmma.Option{wgmma.Within(w.cta.used)}
 		if w.cta.launch.Check {
 			opts = append(opts, wgmma.Checked())
 		}

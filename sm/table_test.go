@@ -245,6 +245,11 @@ func TestWGMMARules(t *testing.T) {
 		}, true},
 		"registers of no count": {func(w *sm.Warpgroup, _ func()) { w.SetMaxRegisters(250) }, false},
 		"columns of no number":  {func(w *sm.Warpgroup, _ func()) { w.Accumulators(wgmma.F32, 12) }, false},
+		"more columns than there is memory": {func(w *sm.Warpgroup, _ func()) {
+			b := wgmma.KMajor(64*64*2, tile.Swizzle128B)
+			w.Fence()
+			w.MMA(wgmma.Op{Kind: wgmma.BF16F32, N: 128}, w.Accumulators(wgmma.F32, 128), b, b)
+		}, false},
 	} {
 		for _, m := range modes[:2] {
 			err := launch(t, in(m, sm.Config{Block: sm.Dim3{X: 128}}), func(b *sm.Block) {

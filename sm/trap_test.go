@@ -2,6 +2,7 @@ package sm_test
 
 import (
 	"testing"
+	"time"
 
 	"example.com/leafhopper/internal/race"
 	"example.com/leafhopper/sm"
@@ -210,6 +211,45 @@ func TestTraps(t *testing.T) {
 					assert(x.Load(t, (t.Rank()+1)%32) == i, "round %d", i)
 					t.ClusterSync()
 				}
+			})
+		}},
+		{"threads that know nothing of each other end another's waits", sm.Config{Block: sm.Dim3{X: 3}},
+			func(b *sm.Block) {
+				x, y := b.Barrier(), b.Barrier()
+				b.Threads(func(t *sm.Thread) {
+					if t.Rank() == 0 {
+						x.Init(t, 1)
+						y.Init(t, 1)
+					}
+					t.SyncThreads()
+					switch t.Rank() {
+					case 0:
+						x.WaitParity(t, 0)
+						y.WaitParity(t, 0)
+					case 1:
+						time.Sleep(2 * time.Millisecond)
+						x.Arrive(t)
+					case 2:
+						time.Sleep(4 * time.Millisecond)
+						y.Arrive(t)
+					}
+				})
+			}},
+		{"copies of nothing", pair, func(b *sm.Block) {
+			x, bar := sm.Shared[int32](b, 4, 16), b.Barrier()
+			b.Threads(func(t *sm.Thread) {
+				if t.Rank() == 0 {
+					bar.Init(t, 1)
+				}
+				t.ClusterSync()
+				if t.Rank() == 0 {
+					sm.MemcpyAsync(t, x, nil, bar)
+					sm.LoadBulk(t, x, in256[:0], bar)
+					sm.LoadBulkMulticast(t, x, in256[:0], bar, 3)
+					t.CopyBulk(x.MapShared(1-b.ClusterRank()), x.Slice(0, 0), bar.MapShared(1-b.ClusterRank()))
+					bar.ArriveAndWait(t)
+				}
+				t.ClusterSync()
 			})
 		}},
 		{"threads in no part", sm.Config{Block: sm.Dim3{X: 384}}, func(b *sm.Block) {

@@ -2,6 +2,7 @@ package wgmma
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 
@@ -19,6 +20,7 @@ import (
 // early gives the wrong product.
 type Warpgroup struct {
 	shared  *tile.Shared
+	within  int // bytes of it
 	checked bool
 	fenced  stamp
 
@@ -62,10 +64,14 @@ type Option func(*Warpgroup)
 // undefined; see [Rule]. It costs a second reading of every operand.
 func Checked() Option { return func(w *Warpgroup) { w.checked = true } }
 
+// Within bounds what descriptors address to the first bytes of the shared memory, as a CTA
+// has asked for them.
+func Within(bytes int) Option { return func(w *Warpgroup) { w.within = bytes } }
+
 // NewWarpgroup returns a warpgroup whose descriptors address shared. A nil
 // shared is an empty one.
 func NewWarpgroup(shared *tile.Shared, opts ...Option) *Warpgroup {
-	w := &Warpgroup{shared: shared}
+	w := &Warpgroup{shared: shared, within: math.MaxInt}
 	for _, o := range opts {
 		o(w)
 	}
@@ -143,7 +149,8 @@ func (w *Warpgroup) memory() []byte {
 	if w.shared == nil {
 		return nil
 	}
-	return w.shared.Bytes()
+	mem := w.shared.Bytes()
+	return mem[:min(w.within, len(mem))]
 }
 
 // checkOperands reports an A or B that op cannot read.
