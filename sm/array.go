@@ -140,7 +140,8 @@ func (a *Array[T]) Elements() []T { return a.data }
 
 // KMajor returns the matrix descriptor of a K-major operand that begins here, in rows of
 // a swizzle's span, as a tensor load with that swizzle writes them. The next step of K in
-// the same rows begins 32 bytes further; see [wgmma.KMajor].
+// the same rows begins 32 bytes further; see [wgmma.KMajor]. It panics without a swizzle:
+// such an operand is a [wgmma.Descriptor] with offsets of its own.
 func (a *Array[T]) KMajor(s tile.Swizzle) wgmma.Descriptor { return wgmma.KMajor(a.offset, s) }
 
 // MNMajor returns the matrix descriptor of an MN-major (transposed) operand that begins

@@ -139,7 +139,8 @@ func Shared[T any](b *Block, n, align int) *Array[T] {
 	case pointers(t):
 		c.body.fail(RuleShared, "%v holds pointers", t)
 	case n < 0 || size > 0 && n > MaxSharedBytes/size:
-		c.body.fail(RuleShared, "%d elements of %d bytes, want 0 to %d", n, size, MaxSharedBytes/max(size, 1))
+		c.body.fail(RuleShared, "%d elements of %d bytes, want 0 to %d in the %d bytes of a CTA",
+			n, size, MaxSharedBytes/max(size, 1), MaxSharedBytes)
 	case align < 0 || align&(align-1) != 0 || align > swizzlePeriod:
 		c.body.fail(RuleShared, "alignment %d, want a power of two up to %d", align, swizzlePeriod)
 	}

@@ -1,6 +1,7 @@
 package sm
 
 import (
+	"hash/maphash"
 	"math"
 	"math/bits"
 	"slices"
@@ -21,11 +22,22 @@ type copyOp struct {
 	now clock // what the CTA knew when it issued it
 
 	reads  bool      // shared memory of its CTA
+	sum    uint64    // under Check, of the source of a store when it was issued
 	issued time.Time // if there is a trace
 }
 
 // String returns what a schedule calls the copy.
 func (c *copyOp) String() string { return c.op + " by " + c.by.String() }
+
+var sourceSeed = maphash.MakeSeed()
+
+// spoilt reports whether a store's source has changed before it was read. Under Check that is as late as it may be.
+func (c *copyOp) spoilt() bool {
+	src := c.Source()
+	return len(src) > 0 && c.cta.launch.Check && maphash.Bytes(sourceSeed, src) != c.sum
+}
+
+const spoiltText = "its source has changed before WaitGroupRead or WaitGroup said that it was read"
 
 // step lands a piece, and reports whether all have landed.
 func (c *copyOp) step() (done bool) {
@@ -39,11 +51,14 @@ func (c *copyOp) step() (done bool) {
 }
 
 // broken makes a fault of a panic in the copy, in the name of who issued it.
-func (c *copyOp) broken(v any) {
+func (c *copyOp) broken(v any) { c.standIn().recovered(v, false) }
+
+// standIn returns a runner in whose name the copy fails.
+func (c *copyOp) standIn() *runner {
 	r := newRunner(c.cta, nil, nil)
 	r.op, r.site = c.op, c.by.site
 	r.by = &agent{run: r, cta: c.cta, kind: "copy issued by " + c.by.agent.String()}
-	r.recovered(v, false)
+	return r
 }
 
 // begin prepares the thread's copies.
@@ -62,13 +77,16 @@ func (t *Thread) execute(c *tile.Transfer) {
 	} else {
 		t.loose = append(t.loose, op)
 	}
+	if src := c.Source(); l.Check && len(src) > 0 {
+		op.sum = maphash.Bytes(sourceSeed, src)
+	}
 	switch {
 	case c.Grouped() && !(l.Check && l.Schedule == Random):
 		// The thread's waits, or its end, see to it, which is as late as the rules allow.
 		if l.Check && l.Schedule == Eager {
 			c.Finish()
 		}
-		if l.Trace != nil {
+		if l.Check || l.Trace != nil {
 			t.stores = append(t.stores, op)
 		}
 	case l.sched != nil && l.Schedule != Eager:
@@ -245,6 +263,7 @@ func (t *Thread) PrefetchTensor(m *tile.TensorMap, coord ...int) {
 // thread has issued since the last time (PTX cp.async.bulk.commit_group).
 func (t *Thread) CommitGroup() {
 	t.use("CommitGroup")
+	t.sources()
 	t.bulk.CommitGroup()
 }
 
@@ -253,6 +272,7 @@ func (t *Thread) CommitGroup() {
 func (t *Thread) WaitGroup(n int) {
 	t.use("WaitGroup")
 	t.groups(n)
+	t.sources()
 	t.bulk.WaitGroup(n)
 	t.settle()
 }
@@ -273,7 +293,17 @@ func (t *Thread) settle() {
 func (t *Thread) WaitGroupRead(n int) {
 	t.use("WaitGroupRead")
 	t.groups(n)
+	t.sources()
 	t.bulk.WaitGroupRead(n)
+}
+
+// sources checks that nothing has changed what the thread's stores are yet to read.
+func (t *Thread) sources() {
+	for i := range t.stores {
+		if c := &t.stores[i]; c.spoilt() {
+			t.leave(c, RuleSource, spoiltText)
+		}
+	}
 }
 
 func (t *Thread) groups(n int) {
@@ -287,23 +317,24 @@ func (a *agent) exit() {
 	r := a.run
 	for _, t := range r.handles {
 		if n := t.bulk.Open(); n > 0 {
-			t.leave(&t.stored, "stores to global memory were never committed (%d, this the last): "+
+			t.leave(&t.stored, RuleExit, "stores to global memory were never committed (%d, this the last): "+
 				"nothing says when they have read shared memory", n)
 		}
+		t.sources()
 		t.bulk.Exit() // its complaint, that nobody waited for the sources, is none on a GPU: they outlive the thread
 		t.settle()
 	}
 	for _, t := range r.copiers {
 		if len(t.loose) > 0 {
-			t.leave(&t.loose[0], "nobody has waited for the copy: it may still be on its way")
+			t.leave(&t.loose[0], RuleExit, "nobody has waited for the copy: it may still be on its way")
 		}
 	}
 	r.cta.launch.sched.settle()
 }
 
-// leave is a fault of what a thread leaves behind at its end.
-func (t *Thread) leave(c *copyOp, format string, args ...any) {
+// leave is a fault of a copy that the thread has issued before.
+func (t *Thread) leave(c *copyOp, rule Rule, format string, args ...any) {
 	r := t.run
 	r.op, r.by, r.site = c.op, &t.agent, c.by.site
-	t.fail(RuleExit, format, args...)
+	t.fail(rule, format, args...)
 }

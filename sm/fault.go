@@ -41,6 +41,9 @@ const (
 	RulePanic
 	// RuleAgent: an agent is used on the goroutine that its function runs on.
 	RuleAgent
+	// RuleSource: what a bulk store reads does not change before it has read it (PTX
+	// 9.7.9.25, cp.async.bulk.wait_group.read).
+	RuleSource
 )
 
 var ruleText = [...]string{
@@ -57,6 +60,7 @@ var ruleText = [...]string{
 	RulePipeline:  "pipeline",
 	RulePanic:     "panic",
 	RuleAgent:     "agent",
+	RuleSource:    "source of a store",
 }
 
 // String names the rule.

@@ -388,6 +388,10 @@ func (s *scheduler) fly(r *runner, c copyOp) {
 func (s *scheduler) land(c choice) {
 	i := s.flight(c)
 	f := s.copies[i]
+	if f.spoilt() {
+		r := f.standIn()
+		r.stop(r.by, &Fault{Rule: RuleSource, Detail: spoiltText})
+	}
 	if !f.step() {
 		return
 	}

@@ -315,3 +315,44 @@ func TestSourceOutlives(t *testing.T) {
 		contains(t, f, "CopyBulk by thread 0 of CTA (0,0,0) at trap_test.go:", "still on its way")
 	}
 }
+
+// TestSourceOfStore: what a bulk store reads must not change before a wait says that it has been read, whoever changes
+// it. Where copies land when they are issued it has been.
+func TestSourceOfStore(t *testing.T) {
+	for _, broken := range []bool{false, true} {
+		kernel := func(b *sm.Block) {
+			x, out := sm.Shared[int32](b, 64, 16), make([]int32, 64)
+			b.Threads(func(t *sm.Thread) {
+				for i := range 3 {
+					x.Write(t, 32*t.Rank(), ramp(64 + i)[32*t.Rank()+i:][:32])
+					t.FenceProxyAsync()
+					t.SyncThreads()
+					if t.Rank() == 0 {
+						sm.StoreBulk(t, out, x)
+						t.CommitGroup()
+						if !broken || i < 1 {
+							t.WaitGroupRead(0)
+						}
+					}
+					t.SyncThreads()
+				}
+				t.WaitGroup(0)
+				assert(t.Rank() != 0 || out[63] == 65, "the last word is %d", out[63])
+			})
+		}
+		for _, m := range modes {
+			cfg := in(m, sm.Config{Block: sm.Dim3{X: 2}, Name: "reuse"})
+			if !broken {
+				if err := launch(t, cfg, kernel); err != nil {
+					t.Errorf("%s: %v", mode(m), err)
+				}
+			} else if m.Check && m.Schedule != sm.Eager {
+				f := fault(t, sm.Explore(t.Context(), cfg, 50, kernel))
+				if f.Rule != sm.RuleSource {
+					t.Errorf("%s: rule %v", mode(m), f.Rule)
+				}
+				contains(t, f, "reuse", "thread 0", "at trap_test.go:", "StoreBulk: its source has changed before WaitGroupRead")
+			}
+		}
+	}
+}

@@ -60,6 +60,15 @@ func (t *Transfer) Grouped() bool { return t.group }
 // Done reports whether everything has landed.
 func (t *Transfer) Done() bool { return len(t.pieces) == 0 }
 
+// Source returns what the transfer is yet to read of the shared memory that it stores, nil if that is nothing, or not
+// its own to say.
+func (t *Transfer) Source() []byte {
+	if t.read {
+		return nil
+	}
+	return t.source[min(t.lead, len(t.source)):]
+}
+
 // Split makes the pieces of those that have not landed, and an order of them, a matter of
 // chance. A transfer of a group stays whole.
 func (t *Transfer) Split(r *rand.Rand) {
