@@ -64,10 +64,13 @@ func (v *view) fill(b *view) {
 	}
 	var t spin.Turn
 	t.Begin()
-	store := v.kernel.StoreB(b.elem, b.trans)
+	store, most := v.kernel.StoreB(b.elem, b.trans), fillBytes
+	if v.kernel.Arithmetic == asm.Hopper {
+		most /= 16 // for exponents are found, too
+	}
 	for k0 := 0; k0 < b.rows; k0 += v.stride {
 		n := min(v.stride, b.rows-k0)
-		width := max(1, fillBytes/(n*size*v.kernel.NR)) * v.kernel.NR
+		width := max(1, most/(n*size*v.kernel.NR)) * v.kernel.NR
 		for col := 0; col < b.cols; col += width {
 			store(v.panel(k0, col), b.at(k0, col), b.pitch(), min(width, b.cols-col), n)
 			t.Look()
