@@ -28,7 +28,7 @@ type reference struct {
 }
 
 // A limit is the right value of an entry and how far from it a result may be. A
-// bound of 0 demands the same bits.
+// bound of 0 demands the same bits, an infinite one nothing.
 type limit struct{ want, bound float64 }
 
 // An entry is a limit and its place in C.
@@ -90,11 +90,12 @@ func (r *reference) limit(acc, abs float64, i, j int) limit {
 	if block := r.w.In.Block(); r.w.Arith == gemm.Native && r.w.K > block {
 		steps = float64(block + r.w.K/block + 8)
 	}
-	l := limit{want: alpha * acc}
+	l, most := limit{want: alpha * acc}, math.Abs(alpha)*abs
 	l.bound = steps * (u*math.Abs(alpha)*abs + 0x1p-126*max(1, math.Abs(alpha))) // kernels may flush subnormals
 	if r.c0 != nil {
 		old := beta * r.old(i, j)
 		l.want += old
+		most = max(most, math.Abs(old))
 		l.bound += steps * u * math.Abs(old)
 	}
 	if r.w.Bias {
@@ -105,6 +106,9 @@ func (r *reference) limit(acc, abs float64, i, j int) limit {
 	l = l.activated(r.w.Activation)
 	f := formatOf(r.w.Out)
 	l.bound += f.roundoff*(math.Abs(l.want)+l.bound) + f.tiny
+	if most >= math.MaxFloat32 { // a step may have overflowed
+		l.bound = math.Inf(1)
+	}
 	return l
 }
 

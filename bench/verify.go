@@ -36,7 +36,7 @@ func (o *outcome) compare(i, j int, got float64, l limit, overflow float64) {
 // ratio returns |got - want| / bound. Infinity is right where the bound reaches
 // the overflow of the format, and a NaN never is: operands are finite. With a
 // bound of 0 it returns 0 for the same bits and otherwise infinity; all NaN are
-// the same.
+// the same. With an infinite bound anything is right.
 func (l limit) ratio(got, overflow float64) float64 {
 	switch {
 	case l.bound == 0:
@@ -44,6 +44,8 @@ func (l limit) ratio(got, overflow float64) float64 {
 			return 0
 		}
 		return math.Inf(1)
+	case math.IsInf(l.bound, 1):
+		return 0
 	case math.IsNaN(got):
 		return math.Inf(1)
 	case math.IsInf(got, 0):

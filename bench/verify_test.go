@@ -187,6 +187,7 @@ func TestRatioOverflow(t *testing.T) {
 		{-inf, limit{want: 65530, bound: 32}, inf},
 		{65504, limit{want: 65530, bound: 32}, 26. / 32},
 		{math.NaN(), limit{want: 65530, bound: 32}, inf},
+		{math.NaN(), limit{want: 65530, bound: inf}, 0},
 	} {
 		if e := test.l.ratio(test.got, f16); e != test.want {
 			t.Errorf("ratio(%v) with %+v = %v, want %v", test.got, test.l, e, test.want)

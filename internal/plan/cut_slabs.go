@@ -32,21 +32,18 @@ func (q *Problem) planSlabs() (g Plan, no refusal) {
 		return g, no
 	}
 	var enough bool
-	if workers == 1 && !q.Waits {
-		if g.Sums, g.Room, enough = q.sums(&g, q.M, q.N); enough {
-			g.Share, g.Workers, g.Slabs = ByCaller, 1, SlabCut{q.M, q.N, 1, 1, 1, q.Blocks()}
-			g.Past = q.exceeds(1)
-			return g, fits
-		}
+	if g.Sums, g.Room, enough = q.sums(&g, q.M, q.N); enough && workers == 1 && !q.Waits {
+		g.Share, g.Workers, g.Slabs = ByCaller, 1, SlabCut{q.M, q.N, 1, 1, 1, q.Blocks()}
+		g.Past = q.exceeds(1)
+		return g, fits
 	}
 	if workers == 1 && g.A == PanelsOfA && g.B != StreamedB && q.N > k.NR {
 		return g, packsAgain
 	}
-	if g = q.fastest(g, workers); g.Slabs.Count == 0 {
-		return g, noRoom
-	}
+	g = q.fastest(g, workers)
 	// A ring packs A faster than slabs do for which there is no tile to spare.
-	if g.Sums, g.Room, enough = q.sums(&g, min(q.M, g.Slabs.Rows+k.MR-1), g.Slabs.Cols); !enough {
+	g.Sums, g.Room, enough = q.sums(&g, min(q.M, g.Slabs.Rows+k.MR-1), g.Slabs.Cols)
+	if g.Slabs.Count == 0 || !enough {
 		return g, noRoom
 	}
 	g.Past = q.exceeds(g.Workers)

@@ -50,7 +50,7 @@ func (m Machine) Tune() *Machine {
 		t := words
 		t.l2, t.l3 = m.L2, m.L3
 		for _, row := range tunings {
-			if isFor(row.machine, m.Name) && isFor(row.kernel, k.Name) {
+			if cmp.Or(row.machine, m.Name) == m.Name && cmp.Or(row.kernel, k.Name) == k.Name {
 				row.set(&t)
 			}
 		}
@@ -58,9 +58,6 @@ func (m Machine) Tune() *Machine {
 	}
 	return &m
 }
-
-// isFor reports whether a name in the table is that one, or any.
-func isFor(row, name string) bool { return row == "" || row == name }
 
 // Tuned returns the tuning of k on m.
 func (m *Machine) Tuned(k *asm.Kernel) *Tuning { return &m.Tunings[k.Index] }
