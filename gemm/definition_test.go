@@ -52,7 +52,8 @@ func TestDefinition(t *testing.T) {
 				continue
 			}
 			r := rand.New(rand.NewPCG(uint64(i), 38))
-			a, b, c := gemm.NewMatrix[float32](m, depth), gemm.NewMatrix[float32](n, depth), gemm.NewMatrix[float32](m, n)
+			a, b := gemm.NewMatrix[float32](m, depth), gemm.NewMatrix[float32](n, depth)
+			c := gemm.NewMatrix[float32](m, n)
 			for _, data := range [][]float32{a.Data, b.Data} {
 				for j := range data {
 					data[j] = float32(r.NormFloat64())
@@ -76,7 +77,8 @@ func TestDefinition(t *testing.T) {
 					row, col := r.IntN(m), r.IntN(n)
 					want := defined(k.Name, a.Data[row*depth:][:depth], b.Data[col*depth:][:depth])
 					if got := c.At(row, col); got != want {
-						t.Fatalf("%v, %v: element (%d, %d) is %v, defined as %v", fmt.Sprint(d), &st, row, col, got, want)
+						t.Fatalf("%v, %v: element (%d, %d) is %v, defined as %v",
+							fmt.Sprint(d), &st, row, col, got, want)
 					}
 				}
 			}

@@ -75,8 +75,8 @@ func shared() *Engine {
 }
 
 // Close waits for the calls under way and the helpers to end and returns the engine's memory to the system. Later
-// calls fail, and so do those that still wait for their turn; a second Close fails at once. Small products, which run on their caller's goroutine
-// with no memory of the engine, are not waited for.
+// calls fail, and so do those that still wait for their turn; a second Close fails at once. Small products, which run
+// on their caller's goroutine with no memory of the engine, are not waited for.
 func (e *Engine) Close() error {
 	if e == nil || e.crew == nil {
 		return errZero

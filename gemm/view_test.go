@@ -8,8 +8,8 @@ import (
 	"example.com/leafhopper/asm"
 )
 
-// TestStrideOfRow has rows so wide that on a 32-bit system they take most of memory: a stride, which may be anything, is
-// bounded, but not to less than the columns, of which an epilogue finds each by the stride.
+// TestStrideOfRow has rows so wide that on a 32-bit system they take most of memory: a stride, which may be anything,
+// is bounded, but not to less than the columns, of which an epilogue finds each by the stride.
 func TestStrideOfRow(t *testing.T) {
 	var first float32
 	for _, cols := range []int{1, mostStride - 1, mostStride, mostStride + 5, math.MaxInt / 4} {

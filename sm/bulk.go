@@ -49,9 +49,6 @@ func LoadBulk[T any](t *Thread, dst *Array[T], src []T, bar *Barrier) {
 	from := global(src)
 	t.holds(g, "destination", len(from.Bytes))
 	b := t.bar(bar, g.cta)
-	if len(from.Bytes) == 0 {
-		return
-	}
 	t.arriving(b)
 	t.check(t.bulk.LoadBulk(g.cta.shared(), g.offset, from, 0, len(from.Bytes), b.b))
 }
@@ -64,9 +61,6 @@ func LoadBulkMulticast[T any](t *Thread, dst *Array[T], src []T, bar *Barrier, m
 	from := global(src)
 	t.holds(g, "destination", len(from.Bytes))
 	for _, b := range t.receivers(mask, bar) {
-		if len(from.Bytes) == 0 {
-			break
-		}
 		t.arriving(b)
 		t.check(t.bulk.LoadBulk(b.cta.shared(), g.offset, from, 0, len(from.Bytes), b.b))
 	}
@@ -108,9 +102,6 @@ func (t *Thread) holds(g region, what string, bytes int) {
 func (t *Thread) CopyBulk(dst, src Region, bar *Barrier) {
 	t.use("CopyBulk")
 	to, from, b := t.exchange(dst, src, bar)
-	if from.bytes == 0 {
-		return
-	}
 	t.check(t.bulk.CopyBulk(to.cta.shared(), to.offset, from.cta.shared(), from.offset, from.bytes, b.b))
 }
 
@@ -122,9 +113,6 @@ func (t *Thread) ReduceBulk(op tile.ReduceOp, dst, src Region, bar *Barrier) {
 	if !from.typed || from.typ != to.typ {
 		t.fail(RuleBytes, "%T and %T are not of one type that a copy can combine", dst, src)
 	}
-	if from.bytes == 0 {
-		return
-	}
 	t.check(t.bulk.ReduceShared(to.cta.shared(), to.offset, op, from.typ,
 		from.cta.shared(), from.offset, from.bytes, b.b))
 }
@@ -132,10 +120,9 @@ func (t *Thread) ReduceBulk(op tile.ReduceOp, dst, src Region, bar *Barrier) {
 func (t *Thread) exchange(dst, src Region, bar *Barrier) (to, from region, b *mbar) {
 	to, from = t.operand(dst, "destination"), t.own(src, "source")
 	t.holds(to, "destination", from.bytes)
-	if b = t.bar(bar, to.cta); from.bytes > 0 {
-		t.arriving(b)
-		t.flight.reads = true
-	}
+	b = t.bar(bar, to.cta)
+	t.arriving(b)
+	t.flight.reads = true
 	return to, from, b
 }
 

@@ -69,8 +69,12 @@ func (t *Thread) execute(c *tile.Transfer) {
 	l := t.cta.launch
 	op := t.flight
 	t.flight = copyOp{}
+	if c.Empty() {
+		return // nothing to wait for
+	}
 	op.Transfer, op.cta, op.op, op.by, op.issued = c, t.cta, t.run.op, t.mark(), l.Trace.now()
 	if m := op.bar; m != nil {
+		m.load(&t.agent)
 		c.Complete = func(_ *barrier.Barrier, bytes int) { m.landed(&op.now, bytes) }
 	} else if c.Grouped() {
 		t.stored = op
@@ -160,11 +164,8 @@ func (t *Thread) bar(b *Barrier, dst *cta) *mbar {
 	return m
 }
 
-// arriving notes a copy into dst that completes a barrier there.
-func (t *Thread) arriving(m *mbar) {
-	t.flight = copyOp{bar: m, now: t.reach(m.cta)}
-	m.load(&t.agent)
-}
+// arriving notes the barrier that a copy is to complete, which is about to be issued.
+func (t *Thread) arriving(m *mbar) { t.flight = copyOp{bar: m, now: t.reach(m.cta)} }
 
 // coords returns coordinates as a tensor map takes them.
 func (t *Thread) coords(at []int) []int32 {
@@ -263,7 +264,6 @@ func (t *Thread) PrefetchTensor(m *tile.TensorMap, coord ...int) {
 // thread has issued since the last time (PTX cp.async.bulk.commit_group).
 func (t *Thread) CommitGroup() {
 	t.use("CommitGroup")
-	t.sources()
 	t.bulk.CommitGroup()
 }
 

@@ -80,9 +80,6 @@ func MemcpyAsync[T any](a Agent, dst *Array[T], src []T, to Completion) {
 	if m.cta != r.cta {
 		t.fail(RuleBarrier, "%s is a barrier of CTA %v, the destination lies in CTA %v", m.name(), m.cta.idx, r.cta.idx)
 	}
-	if len(bytes) == 0 {
-		return
-	}
 	m.expect(g, len(bytes))
 	t.arriving(m)
 	t.check(t.bulk.CopyAsync(r.cta.shared(), r.offset, bytes, m.b))

@@ -89,9 +89,9 @@ func (s *scheduler) add(r *runner) {
 // mostLate bounds how many operations others do before who begins late.
 const mostLate = 1 << 12
 
-// lateness returns how many operations others do before r's first, if they can. A GPU starts CTAs, and warps, as much as
-// thousands of cycles apart, which would take chance too long: so under every second seed half of the runners, or of the
-// CTAs, begin late.
+// lateness returns how many operations others do before r's first, if they can. A GPU starts CTAs, and
+// warps, as much as thousands of cycles apart, which would take chance too long: so under every second
+// seed half of the runners, or of the CTAs, begin late.
 func (s *scheduler) lateness(r *runner) int {
 	var who uint64
 	switch s.seed % 4 {

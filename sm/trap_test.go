@@ -353,7 +353,8 @@ func TestSourceOfStore(t *testing.T) {
 				if f.Rule != sm.RuleSource {
 					t.Errorf("%s: rule %v", mode(m), f.Rule)
 				}
-				contains(t, f, "reuse", "thread 0", "at trap_test.go:", "StoreBulk: its source has changed before WaitGroupRead")
+				contains(t, f, "reuse", "thread 0", "at trap_test.go:",
+					"StoreBulk: its source has changed before WaitGroupRead")
 			}
 		}
 	}

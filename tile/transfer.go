@@ -3,6 +3,7 @@ package tile
 import (
 	"math/rand/v2"
 	"runtime"
+	"slices"
 
 	"example.com/leafhopper/barrier"
 )
@@ -56,6 +57,11 @@ func newTransfer(n, unit int, to []receiver) *Transfer {
 // Grouped reports whether the transfer belongs to a bulk group: then waits for the group
 // see to it at the latest. Nobody sees to one that completes a barrier but Execute.
 func (t *Transfer) Grouped() bool { return t.group }
+
+// Empty reports whether there was nothing to copy.
+func (t *Transfer) Empty() bool {
+	return !slices.ContainsFunc(t.pieces, func(p piece) bool { return p.lo < p.hi })
+}
 
 // Done reports whether everything has landed.
 func (t *Transfer) Done() bool { return len(t.pieces) == 0 }
