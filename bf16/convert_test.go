@@ -341,7 +341,9 @@ func TestEncodeAll32(t *testing.T) {
 }
 
 // TestStops has the runtime stop all goroutines, as it does to collect garbage, while one converts a slice that takes
-// milliseconds: it waits for the end no more than for a loop in Go, which it can interrupt anywhere.
+// milliseconds: it waits for the end no more than for a loop in Go, which it can interrupt anywhere. Where other programs
+// have the processors both take long to stop, so one of many rounds has to show it: a conversion that cannot be
+// interrupted takes half of its time in all of them.
 func TestStops(t *testing.T) {
 	wide, short := make([]float32, 16<<20), make([]BF16, 16<<20)
 	half := make([]float16.Float16, len(wide))
@@ -362,9 +364,17 @@ func TestStops(t *testing.T) {
 			convert()
 			takes = min(takes, time.Since(start))
 		}
-		before, median := stopBeside(takes/2, loop), stopBeside(takes/2, convert)
-		if most := max(before, stopBeside(takes/2, loop)); median > takes/4 && median > 4*most {
-			t.Errorf("%s takes %v, and to stop it %v in the median; a loop %v", name, takes, median, most)
+		for round := 1; ; round++ {
+			stop := stopBeside(takes/2, convert)
+			if stop < takes/8 {
+				break
+			}
+			if most := stopBeside(takes/2, loop); stop <= most {
+				break
+			} else if round == 20 {
+				t.Errorf("%s takes %v, and to stop it %v in the median; a loop %v", name, takes, stop, most)
+				break
+			}
 		}
 	}
 }
