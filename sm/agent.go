@@ -12,7 +12,8 @@ import (
 // each of their threads: they arrive 32 and 128 times.
 //
 // An agent belongs to the goroutine that its function runs on: on another agent's it is a
-// fault. (In free mode, without assembly, nobody notices.)
+// fault. (In free mode, without assembly, nobody notices.) A goroutine that the kernel starts
+// itself may act for the agent that waits for it; two may not at once.
 type Agent interface{ base() *agent }
 
 // agent is what all agents have.
@@ -147,5 +148,13 @@ const (
 	ScopeSystem
 )
 
-// ThreadFence is __threadfence and its kin. It has no effect here.
-func (a *agent) ThreadFence(Scope) { a.enter("ThreadFence") }
+// ThreadFence is __threadfence and its kin. Go orders memory by itself; but that an access of
+// another CTA's shared memory comes before the end of that CTA is known, where a flag in memory
+// says so, from fences of both sides: after the access or between it and the flag, and after
+// the flag has been read, of ScopeCluster or wider.
+func (a *agent) ThreadFence(s Scope) {
+	a.enter("ThreadFence")
+	if s >= ScopeCluster && !a.cta.alone() {
+		a.cta.cluster.fence(a)
+	}
+}

@@ -61,11 +61,11 @@ func (b *Barrier) MapShared(rank int) *Barrier {
 // Init makes the barrier one that expects n arrivals a phase, 1 to 2^20-1 (init of
 // libcu++, mbarrier.init). Others must learn of it before they use it: SyncThreads.
 func (b *Barrier) Init(a Agent, n int) {
-	g, m := b.local(a, "Init")
+	_, m := b.local(a, "Init")
 	m.mu.Lock()
 	defer m.unlock()
 	if err := m.b.Init(n); err != nil {
-		g.failWith(err, RuleBarrier, "%s: %v", m.name(), err)
+		panic(err)
 	}
 	m.phase, m.expected, m.expects, m.arrived = 0, 0, mark{}, mark{}
 	m.loads, m.observed, m.dropped, m.leaving = 0, 0, false, 0
@@ -95,19 +95,19 @@ func (b *Barrier) Arrive(a Agent) Token {
 // ArriveN arrives n times for each of the agent's threads.
 func (b *Barrier) ArriveN(a Agent, n int) Token {
 	g, m := b.begin(a, "ArriveN")
-	return m.arrive(g, g.arrivals(n), 0, false)
+	return m.arrive(g, g.each(n, barrier.MaxCount), 0, false)
 }
 
-// ArriveTx expects bytes more of the phase, and arrives n times for each of the agent's
-// threads (cuda::device::barrier_arrive_tx, mbarrier.arrive.expect_tx).
+// ArriveTx expects bytes more of the phase, and arrives n times, for each of the agent's
+// threads: one elected thread expects what a copy brings (cuda::device::barrier_arrive_tx, mbarrier.arrive.expect_tx).
 func (b *Barrier) ArriveTx(a Agent, n, bytes int) Token {
 	g, m := b.begin(a, "ArriveTx")
-	return m.arrive(g, g.arrivals(n), bytes, false)
+	return m.arrive(g, g.each(n, barrier.MaxCount), g.each(bytes, barrier.MaxTx), false)
 }
 
-// arrivals returns how many n of each thread are. Those that no barrier takes stay as they are.
-func (a *agent) arrivals(n int) int {
-	if n < 1 || n > barrier.MaxCount {
+// each returns how many n of each thread are. What is over the most that a barrier takes stays as it is.
+func (a *agent) each(n, most int) int {
+	if n < 1 || n > most {
 		return n
 	}
 	return a.lanes * n
@@ -120,19 +120,19 @@ func (b *Barrier) ArriveAndDrop(a Agent) {
 	m.arrive(g, g.lanes, 0, true)
 }
 
-// ExpectTx expects bytes more of the current phase (cuda::device::barrier_expect_tx,
+// ExpectTx expects bytes more of the current phase for each of the agent's threads (cuda::device::barrier_expect_tx,
 // mbarrier.expect_tx). It arrives for nobody.
 func (b *Barrier) ExpectTx(a Agent, bytes int) {
 	g, m := b.begin(a, "ExpectTx")
-	m.expect(g, bytes)
+	m.expect(g, g.each(bytes, barrier.MaxTx))
 }
 
-// CompleteTx books bytes off the current phase, as a copy that brings them does
-// (mbarrier.complete_tx).
+// CompleteTx books bytes off the current phase, as a copy that brings them does, for each of
+// the agent's threads (mbarrier.complete_tx).
 func (b *Barrier) CompleteTx(a Agent, bytes int) {
 	g, m := b.begin(a, "CompleteTx")
 	now := g.reach(m.cta)
-	m.landed(&now, bytes)
+	m.landed(&now, g.each(bytes, barrier.MaxTx))
 }
 
 // Wait waits until the phase of the token is over (wait of libcu++, mbarrier.try_wait). It
@@ -157,34 +157,38 @@ func (b *Barrier) WaitParity(a Agent, parity int) {
 	m.wait(g, func() bool { return m.b.TestWaitParity(uint32(parity)) })
 }
 
-// TestWait reports whether the phase of the token is over (mbarrier.test_wait).
+// TestWait reports whether the phase of the token is over (mbarrier.test_wait). It does not wait;
+// but 10,000 tries in a row with nothing done between them, for half a second at least if not under
+// Check, are taken for a loop that goes on until it is true.
 func (b *Barrier) TestWait(a Agent, t Token) bool {
 	g, m := b.local(a, "TestWait")
-	return m.try(g, func() bool { return m.b.TestWait(t) }, 0)
+	return m.try(g, func() bool { return m.b.TestWait(t) }, 0, toTest)
 }
 
 // TestWaitParity reports whether the phase of that parity is over.
 func (b *Barrier) TestWaitParity(a Agent, parity int) bool {
 	g, m := b.local(a, "TestWaitParity")
-	return m.try(g, func() bool { return m.b.TestWaitParity(uint32(parity)) }, 0)
+	return m.try(g, func() bool { return m.b.TestWaitParity(uint32(parity)) }, 0, toTest)
 }
 
 // TryWait is TestWait, but may wait for a moment (try_wait of libcu++,
-// mbarrier.try_wait): a loop that tries until it is true deadlocks as a wait does.
+// mbarrier.try_wait): a loop that tries until it is true deadlocks as a wait does. 1,000 tries
+// in a row with nothing done between them are taken for one.
 func (b *Barrier) TryWait(a Agent, t Token) bool {
 	g, m := b.local(a, "TryWait")
-	return m.try(g, func() bool { return m.b.TestWait(t) }, 0)
+	return m.try(g, func() bool { return m.b.TestWait(t) }, 0, toTry)
 }
 
 // TryWaitParity is TestWaitParity, but may wait for a moment.
 func (b *Barrier) TryWaitParity(a Agent, parity int) bool {
 	g, m := b.local(a, "TryWaitParity")
-	return m.try(g, func() bool { return m.b.TestWaitParity(uint32(parity)) }, 0)
+	return m.try(g, func() bool { return m.b.TestWaitParity(uint32(parity)) }, 0, toTry)
 }
 
 // TryWaitFor waits until the phase of the token is over, but no longer than d, and reports
-// whether it is (try_wait_for of libcu++). Under Check d is over when nobody else can go on.
+// whether it is (try_wait_for of libcu++). Under Check d is over when nobody else can go on. Tries
+// in a row that take half a second, or 1,000 under Check, are taken for a wait without end.
 func (b *Barrier) TryWaitFor(a Agent, t Token, d time.Duration) bool {
 	g, m := b.local(a, "TryWaitFor")
-	return m.try(g, func() bool { return m.b.TestWait(t) }, d)
+	return m.try(g, func() bool { return m.b.TestWait(t) }, d, toTryIn)
 }

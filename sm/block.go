@@ -11,6 +11,7 @@ import (
 
 	"example.com/leafhopper/barrier"
 	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/fp8"
 	"example.com/leafhopper/tile"
 	"github.com/x448/float16"
 )
@@ -97,9 +98,11 @@ func (c *cta) shared() *tile.Shared {
 // poison is what shared memory holds that nobody has written, under Check.
 func poison(mem []byte) {
 	for i := range mem {
-		mem[i] = 0xEE
+		mem[i] = poisoned
 	}
 }
+
+const poisoned = 0xEE
 
 // reserve takes n bytes of shared memory.
 func (c *cta) reserve(n, align int) (offset int) {
@@ -184,12 +187,21 @@ func fillNaN[T any](data []T) {
 		fill(data, bf16.FromFloat32(float32(math.NaN())))
 	case []float16.Float16:
 		fill(data, float16.NaN())
+	case []fp8.E4M3:
+		fill(data, fp8.E4M3FromFloat32(float32(math.NaN())))
+	case []fp8.E5M2:
+		fill(data, fp8.E5M2FromFloat32(float32(math.NaN())))
 	}
 }
 
+// fill replaces elements that nobody has written, as a peer may have done that came before.
 func fill[T any](data []T, v T) {
+	size := sizeof[T]()
 	for i := range data {
-		data[i] = v
+		mem := unsafe.Slice((*byte)(unsafe.Pointer(&data[i])), size)
+		if !slices.ContainsFunc(mem, func(b byte) bool { return b != poisoned }) {
+			data[i] = v
+		}
 	}
 }
 
@@ -373,7 +385,7 @@ func (c *cta) start(parts ...Part) {
 // function may then clean up.
 func (c *cta) outlive() {
 	for c.running.Load() > 0 {
-		if s := c.launch.sched; s != nil {
+		if s := c.launch.turns(); s != nil {
 			s.end()
 		}
 		<-c.main.wake
@@ -387,6 +399,10 @@ func (j join) missing(uint64) string { return "" }
 
 // exit checks what the CTA's end leaves undone.
 func (c *cta) exit(r *runner) {
+	if n := c.running.Load(); n > 0 {
+		r.op, r.site = "exit", site{}
+		c.body.fail(RuleStart, "the kernel function has returned, and %d of its agents have not ended", n)
+	}
 	for _, m := range c.barriers {
 		m.exit()
 	}

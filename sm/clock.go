@@ -74,6 +74,11 @@ func (a *agent) reach(to *cta) (now clock) {
 	from.alive.clock[from.rank]++
 	now = from.alive.clock
 	from.alive.mu.Unlock()
+	if f := &from.cluster.fences; a.run.fenced { // it may be the flag
+		f.mu.Lock()
+		f.clock.join(&now)
+		f.mu.Unlock()
+	}
 	to.alive.mu.Lock()
 	defer to.alive.mu.Unlock()
 	if to.alive.exited {
@@ -91,8 +96,8 @@ func (c *cta) depart() error {
 	c.alive.exited = true
 	for rank, x := range c.alive.access {
 		if x.count > c.alive.clock[rank] {
-			return fmt.Errorf("nothing orders the %s by %v in its shared memory before this: cluster.sync is missing",
-				x.op, x.by)
+			return fmt.Errorf("nothing orders the %s by %v in its shared memory before this: cluster.sync is missing"+
+				" (or, around a flag, ThreadFence on both sides)", x.op, x.by)
 		}
 	}
 	return nil

@@ -21,7 +21,11 @@ type cluster struct {
 	mu      sync.Mutex
 	runners map[*runner]struct{} // that have not ended
 
-	sync clusterBarrier
+	sync   clusterBarrier
+	fences struct {
+		mu    sync.Mutex
+		clock clock // of those who have fenced
+	}
 }
 
 func newCluster(l *launch) *cluster {
@@ -42,6 +46,17 @@ func (c *cluster) reset(i int) {
 		cta.reset(Dim3{at.X*l.Cluster.X + in.X, at.Y*l.Cluster.Y + in.Y, at.Z*l.Cluster.Z + in.Z})
 	}
 	c.sync.reset(c)
+	c.fences.clock = clock{}
+}
+
+// fence orders what a's CTA has done, and what a does next in shared memory, before what those do
+// who fence later.
+func (c *cluster) fence(a *agent) {
+	c.fences.mu.Lock()
+	defer c.fences.mu.Unlock()
+	a.run.fenced = true
+	a.cta.release(&c.fences.clock)
+	a.cta.acquire(&c.fences.clock)
 }
 
 // start starts the kernel function of every CTA. All are counted first: one that ends at

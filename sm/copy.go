@@ -33,8 +33,17 @@ var sourceSeed = maphash.MakeSeed()
 
 // spoilt reports whether a store's source has changed before it was read. Under Check that is as late as it may be.
 func (c *copyOp) spoilt() bool {
-	src := c.Source()
-	return len(src) > 0 && c.cta.launch.Check && maphash.Bytes(sourceSeed, src) != c.sum
+	return c.cta.launch.Check && c.Source() != nil && c.sources() != c.sum
+}
+
+// sources returns a sum of the bytes that the copy is yet to read.
+func (c *copyOp) sources() uint64 {
+	var h maphash.Hash
+	h.SetSeed(sourceSeed)
+	for part := range c.Source() {
+		h.Write(part)
+	}
+	return h.Sum64()
 }
 
 const spoiltText = "its source has changed before WaitGroupRead or WaitGroup said that it was read"
@@ -68,7 +77,7 @@ func (t *Thread) begin() { t.bulk.Execute = t.execute }
 func (t *Thread) execute(c *tile.Transfer) {
 	l := t.cta.launch
 	op := t.flight
-	t.flight = copyOp{}
+	t.flight, t.run.polls = copyOp{}, 0
 	if c.Empty() {
 		return // nothing to wait for
 	}
@@ -81,8 +90,8 @@ func (t *Thread) execute(c *tile.Transfer) {
 	} else {
 		t.loose = append(t.loose, op)
 	}
-	if src := c.Source(); l.Check && len(src) > 0 {
-		op.sum = maphash.Bytes(sourceSeed, src)
+	if l.Check && c.Source() != nil {
+		op.sum = op.sources()
 	}
 	switch {
 	case c.Grouped() && !(l.Check && l.Schedule == Random):
@@ -330,6 +339,9 @@ func (a *agent) exit() {
 		}
 	}
 	r.cta.launch.sched.settle()
+	if a.lanes == 1 {
+		a.cta.warps[a.rank/warpSize].leave(a.cta.cluster)
+	}
 }
 
 // leave is a fault of a copy that the thread has issued before.

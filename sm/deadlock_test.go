@@ -92,11 +92,16 @@ func TestDeadlockOfMany(t *testing.T) {
 		}},
 		{"half a warp", sm.Config{Block: sm.Dim3{X: 64}}, func(b *sm.Block) {
 			b.Threads(func(t *sm.Thread) {
-				if t.Lane() < 16 || t.WarpRank() == 0 {
+				if t.Lane() >= 16 && t.WarpRank() == 1 {
+					t.SyncThreads()
+				} else if t.Lane() < 20 || t.WarpRank() == 1 {
 					t.SyncWarp()
 				}
 			})
-		}, []string{"threads 32-47 at", "wait for __syncwarp of warp 1: 16 of 32 threads missing"}},
+		}, []string{
+			"32 of 64 agents wait", "threads 32-47 at", "wait for __syncwarp of warp 1: 16 of 32 threads missing",
+			"wait for __syncthreads: 48 of 64 threads missing",
+		}},
 	} {
 		for _, m := range modes[:2] {
 			t.Run(c.name+"/"+mode(m), func(t *testing.T) {
@@ -199,7 +204,7 @@ func TestPolls(t *testing.T) {
 func TestBoundedPolls(t *testing.T) {
 	for _, m := range modes {
 		err := launch(t, in(m, sm.Config{Block: sm.Dim3{X: 32}}), func(b *sm.Block) {
-			bar := b.Barrier()
+			work, bar := sm.Shared[int32](b, 1, 4), b.Barrier()
 			b.Threads(func(t *sm.Thread) {
 				if t.Rank() == 0 {
 					bar.Init(t, 33)
@@ -207,12 +212,23 @@ func TestBoundedPolls(t *testing.T) {
 				t.SyncThreads()
 				token := bar.Arrive(t)
 				if t.Rank() == 0 {
-					for range 200 {
+					for range 900 {
 						if bar.TryWait(t, token) {
 							panic("a phase is over that lacks an arrival")
 						}
 					}
-					for range 10 {
+					for range 5000 {
+						if bar.TestWait(t, token) {
+							panic("a phase is over that lacks an arrival")
+						}
+					}
+					for i := range int32(3000) { // work between tries is no waiting
+						work.Store(t, 0, i)
+						if bar.TryWaitParity(t, 0) {
+							panic("a phase is over that lacks an arrival")
+						}
+					}
+					for range 100 {
 						if bar.TryWaitFor(t, token, time.Millisecond) {
 							panic("a phase is over that lacks an arrival")
 						}

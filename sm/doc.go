@@ -50,8 +50,9 @@
 // an H100, which lets them pass: a __syncthreads or cluster.sync that threads which have
 // ended did not come to, an exit with a load on its way, and a bulk store that was never
 // committed. An agent that waits for something of Go, a channel say, or loops until memory
-// changes, counts as one that goes on: nobody knows what it waits for. Under Check a channel
-// has the turn as long as somebody waits for it.
+// changes, counts as one that goes on: nobody knows what it waits for. Under Check it keeps the
+// turn: an agent that waits for a mutex which another holds across an operation stops both, and
+// when the context ends Launch says who had the turn.
 //
 // # Free and checked
 //

@@ -182,7 +182,7 @@ func (a *agent) fail(rule Rule, format string, args ...any) {
 
 func (a *agent) failWith(err error, rule Rule, format string, args ...any) {
 	a.run.stop(a, &Fault{Rule: rule, Detail: fmt.Sprintf(format, args...), cause: err})
-	panic(abandon{a.run.cta.launch})
+	a.run.unwind()
 }
 
 // stop completes f, a fault of the operation that r is at in the name of a, and stops

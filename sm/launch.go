@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"example.com/leafhopper/internal/ended"
 )
@@ -55,7 +56,8 @@ type Config struct {
 
 	// Resident is how many clusters run at once. 0 is as many as the cores take, or
 	// under Check as many as make 8 CTAs. A grid may have any number of CTAs; those
-	// beyond wait for their turn.
+	// beyond wait for their turn, so that CTAs which wait for each other in global memory
+	// (a grid barrier) have to be resident all.
 	Resident int
 
 	// Check runs one agent at a time, in an order that Seed alone decides, and fills
@@ -105,11 +107,14 @@ type launch struct {
 	procs   int64        // GOMAXPROCS
 	agents  sync.WaitGroup
 
-	stopped atomic.Bool
-	watched atomic.Bool // every access of an Array is an operation
-	mu      sync.Mutex
-	err     error                 // why it stopped
-	live    map[*cluster]struct{} // those resident
+	stopped   atomic.Bool
+	stopping  chan struct{} // closed then
+	dispersed atomic.Bool   // under Check, agents unwind all at once
+	over      atomic.Bool   // the last agent has ended
+	watched   atomic.Bool   // every access of an Array is an operation
+	mu        sync.Mutex
+	err       error                 // why it stopped
+	live      map[*cluster]struct{} // those resident
 }
 
 func newLaunch(cfg Config, kernel Kernel) (*launch, error) {
@@ -123,7 +128,7 @@ func newLaunch(cfg Config, kernel Kernel) (*launch, error) {
 	if cfg.Name == "" {
 		cfg.Name = functionName(kernel)
 	}
-	l := &launch{Config: cfg, kernel: kernel, procs: int64(runtime.GOMAXPROCS(0)), live: map[*cluster]struct{}{}}
+	l := &launch{Config: cfg, kernel: kernel, procs: int64(runtime.GOMAXPROCS(0)), live: map[*cluster]struct{}{}, stopping: make(chan struct{})}
 	l.inGrid = Dim3{cfg.Grid.X / cfg.Cluster.X, cfg.Grid.Y / cfg.Cluster.Y, cfg.Grid.Z / cfg.Cluster.Z}
 	l.clusters = l.inGrid.Size()
 	if cfg.Check {
@@ -197,7 +202,7 @@ func (l *launch) run(ctx context.Context) error {
 	watch.Go(func() { l.watch(ctx, over) })
 	// The first runners must not end before all are counted.
 	l.agents.Add(1)
-	for range l.resident() {
+	for n := l.resident(); n > 0 && !l.stopped.Load(); n-- {
 		l.next(newCluster(l))
 	}
 	if l.sched != nil {
@@ -205,14 +210,16 @@ func (l *launch) run(ctx context.Context) error {
 	}
 	l.agents.Done()
 	l.agents.Wait()
+	l.over.Store(true)
 	close(over)
 	watch.Wait()
 	l.halt() // agents that somebody has kept
 	return l.err
 }
 
-// watch stops the launch when ctx ends, unless it is over first. A context may be of
-// anybody's making: what its methods do here comes to an end here.
+// watch stops the launch when ctx ends, unless it is over first, and sees to it that agents which
+// have to end can. A context may be of anybody's making: what its methods do here comes to an end
+// here.
 func (l *launch) watch(ctx context.Context, over <-chan struct{}) {
 	returned := false
 	defer func() {
@@ -225,9 +232,53 @@ func (l *launch) watch(ctx context.Context, over <-chan struct{}) {
 	select {
 	case <-ctx.Done():
 		l.stop(cause(ctx))
+	case <-l.stopping:
 	case <-over:
 	}
 	returned = true
+	if l.sched == nil {
+		return
+	}
+	select {
+	case <-time.After(dispersal):
+		l.disperse()
+	case <-over:
+	}
+}
+
+// dispersal is how long the agents of a checked launch that has stopped may take to end one by one.
+const dispersal = time.Second
+
+// disperse has all agents of a checked launch that has stopped unwind at once. Who has the turn
+// comes to no operation: it waits for a Go mutex, say, that another has, which would unlock it.
+func (l *launch) disperse() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dispersed.Store(true)
+	for c := range l.live {
+		c.wakeAll()
+	}
+	if _, ok := l.err.(*Fault); ok {
+		return
+	}
+	r, op, at := l.sched.holder()
+	who, since := r.cta.body, "it began"
+	if r.self != nil {
+		who = r.self
+	}
+	if op != "" {
+		since = fmt.Sprintf("%s at %v", op, at)
+	}
+	l.err = fmt.Errorf("%w; %v has had the turn since %s, and waits for something of Go: what others have they keep"+
+		" under Check until they get the turn", l.err, who.inCluster(), since)
+}
+
+// turns returns the scheduler, nil if all agents that can go on do.
+func (l *launch) turns() *scheduler {
+	if l.dispersed.Load() {
+		return nil
+	}
+	return l.sched
 }
 
 // cause returns why ctx has ended, nil if it has not.
@@ -272,6 +323,7 @@ func (l *launch) stop(err error) {
 	}
 	l.err = err
 	l.halt()
+	close(l.stopping)
 	if l.sched != nil {
 		return // one runner runs, and hands on to the others as it ends
 	}

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"example.com/leafhopper/internal/race"
 	"example.com/leafhopper/sm"
 )
 
@@ -195,5 +197,106 @@ func TestPanicSite(t *testing.T) {
 		if f.Site != want || len(f.Stack) == 0 {
 			t.Errorf("%s: at %s, want %s", mode(m), f.Site, want)
 		}
+	}
+}
+
+// TestGoMutex: under Check an agent that waits for a mutex has the turn, and who has the mutex waits for that. All
+// end with the context, and the error says who had the turn.
+func TestGoMutex(t *testing.T) {
+	before := runtime.NumGoroutine()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	var mu sync.Mutex
+	err := sm.Launch(ctx, sm.Config{Grid: sm.Dim3{X: 2}, Block: sm.Dim3{X: 4}, Check: true}, func(b *sm.Block) {
+		x := sm.Shared[int32](b, 1, 16)
+		b.Threads(func(t *sm.Thread) {
+			x.Load(t, 0)
+			mu.Lock()
+			defer mu.Unlock()
+			for range 100 {
+				x.Store(t, 0, x.Load(t, 0)+1)
+			}
+		})
+	})
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("%v, want the cause", err)
+	}
+	contains(t, err, "thread ", "has had the turn since Load at life_test.go:")
+	settled(t, before)
+}
+
+// TestOwnGoroutines: what a kernel starts itself may act for its agent, one at a time. Under Check two at once are told,
+// and none of them ends the program.
+func TestOwnGoroutines(t *testing.T) {
+	switch {
+	case !sm.TellsGoroutines:
+		t.Skip("without assembly goroutines are all alike")
+	case race.Enabled:
+		t.Skip("the race detector finds it first")
+	}
+	before := runtime.NumGoroutine()
+	err := launch(t, sm.Config{Block: sm.Dim3{X: 4}, Check: true, Name: "spawn"}, func(b *sm.Block) {
+		x := sm.Shared[int32](b, 64, 16)
+		b.Threads(func(t *sm.Thread) {
+			var wg sync.WaitGroup
+			for i := range 4 {
+				wg.Go(func() {
+					for j := range 4 {
+						x.Store(t, 16*t.Rank()+4*i+j, 1)
+					}
+				})
+			}
+			wg.Wait()
+			t.SyncThreads()
+		})
+	})
+	f := fault(t, err)
+	if f.Rule != sm.RuleAgent {
+		t.Errorf("rule %v", f.Rule)
+	}
+	contains(t, f, "spawn", "thread ", "life_test.go:", "Store: on a second goroutine at once")
+	settled(t, before)
+}
+
+// TestReturnsEarly: a kernel function that does not wait for its agents is told so.
+func TestReturnsEarly(t *testing.T) {
+	if !sm.TellsGoroutines {
+		t.Skip("without assembly nobody knows that a goroutine's panic would end the program")
+	}
+	ended := make(chan bool)
+	err := launch(t, sm.Config{Block: sm.Dim3{X: 4}}, func(b *sm.Block) {
+		started := make(chan bool)
+		go func() {
+			defer close(ended)
+			b.Threads(func(t *sm.Thread) {
+				if t.Rank() == 0 {
+					close(started)
+				}
+				t.BarSync(1, 32)
+			})
+		}()
+		<-started
+	})
+	if f := fault(t, err); f.Rule != sm.RuleStart {
+		t.Errorf("rule %v", f.Rule)
+	}
+	contains(t, err, "the kernel function: exit: the kernel function has returned", "agents have not ended")
+	<-ended
+}
+
+// TestExpectOfAll: to expect bytes with a warpgroup is to expect them 128 times, as its threads all do.
+func TestExpectOfAll(t *testing.T) {
+	for _, m := range modes {
+		err := launch(t, in(m, sm.Config{Block: sm.Dim3{X: 128}}), func(b *sm.Block) {
+			x, bar := sm.Shared[int32](b, 4, 16), b.Barrier()
+			b.Warpgroups(func(w *sm.Warpgroup) {
+				bar.Init(w.Thread(0), 128)
+				bar.ExpectTx(w, 1)
+				bar.CompleteTx(w, 1)
+				sm.LoadBulk(w.Thread(0), x, ramp(4), bar)
+				bar.Wait(w, bar.ArriveTx(w, 1, 16))
+			})
+		})
+		contains(t, fault(t, err), "2032 bytes missing (expected 2176 at life_test.go:")
 	}
 }

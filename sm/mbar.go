@@ -115,7 +115,7 @@ func (m *mbar) arrive(a *agent, n, bytes int, drop bool) (t Token) {
 		t = m.b.ArriveN(n)
 	}
 	m.clock.join(&now)
-	m.arrived = a.mark()
+	m.arrived, a.run.polls = a.mark(), 0
 	m.note(m.arrived, bytes)
 	m.advance()
 	if a.cta != m.cta {
@@ -306,18 +306,27 @@ func (q *queue) remove(r *runner) bool {
 }
 
 // Tries are free until it looks as if they would go on for ever: then each waits, for
-// pollPause, as mbarrier.try_wait may, and if all agents come to that it is a deadlock.
-const (
-	freePolls = 1000 // in a row, for which nothing has changed
-	timedPoll = 50   // of those is one that waits for a time itself
-	freeTime  = 20 * time.Millisecond
-	pollPause = 10 * time.Millisecond
+// pollPause, as mbarrier.try_wait may, and if all agents come to that it is a deadlock. It
+// looks so after many in a row for which nothing has changed and between which the agent has
+// done nothing else, and, unless under Check, where time is no measure, some time. Who does not
+// mean to wait, or no longer than for a time, may have other plans when the tries have been in vain.
+type patience struct {
+	polls int
+	time  time.Duration
+}
+
+var (
+	toTry   = patience{1000, 20 * time.Millisecond}
+	toTest  = patience{10_000, 500 * time.Millisecond}
+	toTryIn = patience{3, 500 * time.Millisecond}
 )
 
+const pollPause = 10 * time.Millisecond
+
 // try reports whether over says so, within d.
-func (m *mbar) try(a *agent, over func() bool, d time.Duration) bool {
+func (m *mbar) try(a *agent, over func() bool, d time.Duration, p patience) bool {
 	r := a.run
-	stuck := r.stuck(d)
+	stuck := r.stuck(p)
 	if stuck {
 		d = max(d, pollPause)
 	}
@@ -332,8 +341,8 @@ func (m *mbar) try(a *agent, over func() bool, d time.Duration) bool {
 }
 
 // stuck counts a try, and reports whether r has been trying for too long.
-func (r *runner) stuck(d time.Duration) bool {
-	checked := r.cta.launch.Check // where time is no measure: schedules repeat
+func (r *runner) stuck(p patience) bool {
+	checked := r.cta.launch.Check // schedules repeat
 	race.Hide()
 	now := r.cta.cluster.progress.Load()
 	race.Show()
@@ -343,10 +352,11 @@ func (r *runner) stuck(d time.Duration) bool {
 			r.since = time.Now()
 		}
 	}
-	if r.polls++; d > 0 {
-		r.polls += timedPoll - 1
+	r.polls++
+	if checked {
+		return r.polls > max(p.polls, toTry.polls)
 	}
-	return r.polls > freePolls && (checked || time.Since(r.since) > freeTime)
+	return r.polls > p.polls && time.Since(r.since) > p.time
 }
 
 // exit checks what the end of the barrier's CTA leaves undone.

@@ -19,17 +19,18 @@ type namedBarrier struct {
 	arrived int
 	phase   uint64
 	last    mark
+	gone    int // threads that have ended, of a warp's
 	waiters []*runner
 
 	// Of the predicates of those who have arrived.
 	count int
 }
 
-// sync arrives for a at a barrier that need threads arrive at, with a predicate, and waits
-// for the others. It returns how many threads had the predicate.
-func (b *namedBarrier) sync(a *agent, name string, need int, p bool) (count int) {
+// sync arrives for a, as so many threads, at a barrier that need threads arrive at, with a
+// predicate, and waits for the others. It returns how many threads had the predicate.
+func (b *namedBarrier) sync(a *agent, name string, threads, need int, p bool) (count int) {
 	b.mu.Lock()
-	if done, count := b.arrive(a, name, need, p); done {
+	if done, count := b.arrive(a, name, threads, need, p); done {
 		b.mu.Unlock()
 		return count
 	}
@@ -40,8 +41,8 @@ func (b *namedBarrier) sync(a *agent, name string, need int, p bool) (count int)
 	return a.run.result
 }
 
-// arrive counts a's threads, and wakes the waiters if they are the last.
-func (b *namedBarrier) arrive(a *agent, name string, need int, p bool) (done bool, count int) {
+// arrive counts a as so many threads, and wakes the waiters if they are the last.
+func (b *namedBarrier) arrive(a *agent, name string, threads, need int, p bool) (done bool, count int) {
 	ok := false
 	defer func() {
 		if !ok {
@@ -52,40 +53,56 @@ func (b *namedBarrier) arrive(a *agent, name string, need int, p bool) (done boo
 	case b.arrived > 0 && b.need != need:
 		a.fail(RuleSync, "%s for %d threads, but those who have arrived (last: %v) named %d",
 			name, need, b.last, b.need)
-	case b.arrived+a.lanes > need:
-		a.fail(RuleSync, "%s for %d threads: %d have arrived, and %v is %d more", name, need, b.arrived, a, a.lanes)
+	case b.arrived+threads > need:
+		a.fail(RuleSync, "%s for %d threads: %d have arrived, and %v is %d more", name, need, b.arrived, a, threads)
 	}
 	ok = true
 	b.name, b.need, b.last = name, need, a.mark()
-	b.arrived += a.lanes
+	b.arrived += threads
 	if p {
-		b.count += a.lanes
+		b.count += threads
 	}
-	if b.arrived < need {
+	if b.arrived < need-b.gone {
 		return false, 0
 	}
+	return true, b.complete(a.cta.cluster)
+}
+
+// complete ends the phase, and returns how many threads had the predicate.
+func (b *namedBarrier) complete(c *cluster) (count int) {
 	count = b.count
 	b.arrived, b.count = 0, 0
 	b.phase++
-	a.cta.cluster.progressed()
+	c.progressed()
 	for _, r := range b.waiters {
 		r.result = count
 		r.ready()
 	}
 	b.waiters = b.waiters[:0]
-	return true, count
+	return count
+}
+
+// leave takes a thread of c that has ended out of those that the barrier of its warp waits for.
+func (b *namedBarrier) leave(c *cluster) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.gone++
+	if b.arrived > 0 && b.arrived == b.need-b.gone {
+		b.complete(c)
+	}
 }
 
 // missing says what a phase lacks.
 func (b *namedBarrier) missing(uint64) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return fmt.Sprintf("%s: %d of %d threads missing (last arrived: %v)", b.name, b.need-b.arrived, b.need, b.last)
+	return fmt.Sprintf("%s: %d of %d threads missing (last arrived: %v)",
+		b.name, b.need-b.gone-b.arrived, b.need-b.gone, b.last)
 }
 
 func (a *agent) syncThreads(p bool) int {
 	c := a.cta
-	return c.named[0].sync(a, "__syncthreads", int(c.threads.Load()), p)
+	return c.named[0].sync(a, "__syncthreads", a.lanes, int(c.threads.Load()), p)
 }
 
 // SyncThreads is __syncthreads: it waits until every thread of the block's agents has come
@@ -114,8 +131,8 @@ func (a *agent) SyncThreadsOr(p bool) bool {
 	return a.syncThreads(p) > 0
 }
 
-// SyncWarp is __syncwarp: it waits for the other threads of the warp. Those of a Warp or
-// Warpgroup are in lockstep.
+// SyncWarp is __syncwarp: it waits for the other threads of the warp that have not ended.
+// Those of a Warp or Warpgroup are in lockstep.
 func (a *agent) SyncWarp() {
 	a.enter("SyncWarp")
 	c := a.cta
@@ -124,14 +141,14 @@ func (a *agent) SyncWarp() {
 	}
 	warp := a.rank / warpSize
 	n := min(warpSize, c.launch.Block.Size()-warp*warpSize)
-	c.warps[warp].sync(a, fmt.Sprintf("__syncwarp of warp %d", warp), n, false)
+	c.warps[warp].sync(a, fmt.Sprintf("__syncwarp of warp %d", warp), 1, n, false)
 }
 
 // BarSync is barrier.sync: it arrives at the named barrier id, 0 to 15, and waits until n
-// threads have, a multiple of 32.
+// threads have, a multiple of 32. A last warp of fewer threads counts as a whole one.
 func (a *agent) BarSync(id, n int) {
 	a.enter("BarSync")
-	a.named(id, n).sync(a, fmt.Sprintf("barrier %d", id), n, false)
+	a.named(id, n).sync(a, fmt.Sprintf("barrier %d", id), a.inWarps(), n, false)
 }
 
 // BarArrive is barrier.arrive: it arrives at the named barrier id, which n threads arrive
@@ -140,8 +157,17 @@ func (a *agent) BarArrive(id, n int) {
 	a.enter("BarArrive")
 	b := a.named(id, n)
 	b.mu.Lock()
-	b.arrive(a, fmt.Sprintf("barrier %d", id), n, false)
+	b.arrive(a, fmt.Sprintf("barrier %d", id), a.inWarps(), n, false)
 	b.mu.Unlock()
+}
+
+// inWarps returns how many threads a arrives as where warps arrive (PTX 9.7.13.1: by the warp size,
+// not the number of its threads): what a block's last warp lacks comes with its last thread.
+func (a *agent) inWarps() int {
+	if n := a.cta.launch.Block.Size(); a.rank+a.lanes == n {
+		return a.lanes + (warpSize-n%warpSize)%warpSize
+	}
+	return a.lanes
 }
 
 func (a *agent) named(id, n int) *namedBarrier {

@@ -131,7 +131,7 @@ func (p *Pipeline) ConsumerWait() {
 func (p *Pipeline) ConsumerWaitFor(d time.Duration) bool {
 	a := p.take("ConsumerWaitFor", Producer)
 	m := p.full[p.tail.Index].m
-	return m.try(a, func() bool { return p.ring.ConsumerTryWait(p.tail, 0) }, d)
+	return m.try(a, func() bool { return p.ring.ConsumerTryWait(p.tail, 0) }, d, toTryIn)
 }
 
 // ConsumerRelease gives the oldest stage back to the producers.

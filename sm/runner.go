@@ -35,6 +35,7 @@ type runner struct {
 	turn          int // how many it had done when it got the turn
 	late          int // before this operation of all it gets the turn only if nobody else can
 
+	fenced  bool      // its accesses of other CTAs come after a ThreadFence
 	handles []*Thread // that have issued copies
 	copiers []*Thread // that issue those of MemcpyAsync
 
@@ -74,10 +75,22 @@ func (a *agent) at(op string, depth int) {
 		panic(fmt.Sprintf("sm: %s: agent is nil or not of a running kernel", op))
 	}
 	r := a.run
-	r.check() // first: a report may be reading what follows
+	if r.cta.launch.over.Load() { // somebody has kept the agent
+		panic(abandon{r.cta.launch})
+	}
 	var here site
 	g := here.here(depth + 2)
-	if h := r.host(g); h != nil {
+	r.check() // before what follows, which a report may be reading
+	switch h := r.host(g); {
+	case h == nil:
+	case h.g != g: // it is nobody's, and r waits for the turn in an operation that another has begun
+		r.cta.launch.stop(&Fault{
+			Kernel: r.cta.launch.Name, CTA: r.cta.idx, Agent: a.String(), Op: op, Site: here.String(), Rule: RuleAgent,
+			Detail: "on a second goroutine at once: those that the kernel has started act one at a time",
+			Seed:   r.cta.launch.Seed,
+		})
+		r.unwind()
+	default:
 		h.op, h.by, h.site = op, h.self, here
 		h.agent().fail(RuleAgent, "in the name of %s, whose goroutine this is not", a.inCluster())
 	}
@@ -85,8 +98,8 @@ func (a *agent) at(op string, depth int) {
 }
 
 // host returns the runner on whose goroutine r's agent is used, nil if it is r's own, or none's:
-// what a goroutine does that the kernel has started itself, its agent does. The kernel
-// function's own operations look at that themselves.
+// what a goroutine does that the kernel has started itself, its agent does. Under Check it is who
+// has the turn if that is not r. The kernel function's own operations look at that themselves.
 //
 //go:norace
 func (r *runner) host(g uintptr) *runner {
@@ -108,8 +121,17 @@ func (r *runner) host(g uintptr) *runner {
 // check unwinds a runner of a launch that has stopped.
 func (r *runner) check() {
 	if r.cta.launch.stopped.Load() {
-		panic(abandon{r.cta.launch})
+		r.unwind()
 	}
+}
+
+// unwind ends what a goroutine does in the name of r. Nobody would recover from a panic of one
+// that the kernel has started itself.
+func (r *runner) unwind() {
+	if g := frames(new(stack)); g != 0 && r.cta.cluster.on(g) == nil {
+		runtime.Goexit()
+	}
+	panic(abandon{r.cta.launch})
 }
 
 // point is a place where the order of agents may change.
@@ -297,7 +319,7 @@ func (r *runner) doze(m *mbar, d time.Duration, stuck bool) bool {
 func (r *runner) ready() {
 	c := r.cta.cluster
 	c.count(1)
-	if s := c.launch.sched; s != nil {
+	if s := c.launch.turns(); s != nil {
 		s.ready(r)
 		return
 	}
@@ -328,8 +350,8 @@ func (r *runner) exit() {
 	} else {
 		c.idle(r)
 	}
-	if l.sched != nil {
-		l.sched.leave(r)
+	if s := l.turns(); s != nil {
+		s.leave(r)
 	}
 }
 

@@ -1,11 +1,13 @@
 package sm_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"example.com/leafhopper/internal/race"
 	"example.com/leafhopper/sm"
+	"example.com/leafhopper/tile"
 )
 
 // TestTraps runs kernels that are right, and that checks which look too hard would call wrong.
@@ -250,6 +252,95 @@ func TestTraps(t *testing.T) {
 					bar.ArriveAndWait(t)
 				}
 				t.ClusterSync()
+			})
+		}},
+		{"a last warp that is not whole", sm.Config{Block: sm.Dim3{X: 50}}, func(b *sm.Block) {
+			b.Threads(func(t *sm.Thread) {
+				t.BarSync(0, 64)
+				if t.Rank() == 49 {
+					t.BarArrive(1, 32)
+				} else if t.WarpRank() == 1 {
+					t.BarSync(1, 32)
+				}
+				assert(t.SyncThreadsCount(true) == 50, "count")
+			})
+		}},
+		{"a warp of which some have ended", sm.Config{Block: sm.Dim3{X: 40}}, func(b *sm.Block) {
+			b.Threads(func(t *sm.Thread) {
+				if t.Lane() >= 3 {
+					return
+				}
+				t.SyncWarp()
+				if t.Lane() == 1 {
+					return
+				}
+				t.SyncWarp()
+			})
+		}},
+		{"a flag in memory orders the last access of another CTA", pair, func(b *sm.Block) {
+			x := sm.Shared[int32](b, 2, 16)
+			b.Threads(func(t *sm.Thread) {
+				if t.Rank() > 0 {
+					t.ClusterSync()
+					return
+				}
+				x.Write(t, 0, []int32{0, 0})
+				t.ClusterSync()
+				if b.ClusterRank() == 1 {
+					p := x.MapShared(0)
+					p.Store(t, 0, 42)
+					t.ThreadFence(sm.ScopeCluster)
+					if race.Enabled {
+						atomic.StoreInt32(&p.Elements()[1], 1)
+					} else {
+						p.Store(t, 1, 1)
+					}
+					return
+				}
+				for atomic.LoadInt32(&x.Elements()[1]) == 0 {
+					t.ThreadFence(sm.ScopeCluster)
+				}
+				t.ThreadFence(sm.ScopeCluster)
+				assert(x.Load(t, 0) == 42, "not what the flag is for")
+			})
+		}},
+		{"what a peer stores before the array is declared", sm.Config{Grid: sm.Dim3{X: 2}, Cluster: sm.Dim3{X: 2}},
+			func(b *sm.Block) {
+				x := sm.Shared[float32](b, 2, 16)
+				b.Threads(func(t *sm.Thread) {
+					x.MapShared(1-b.ClusterRank()).Store(t, 1, 3)
+					t.ClusterSync()
+					assert(x.Load(t, 1) == 3, "lost")
+				})
+			}},
+		{"between the rows of what is stored", sm.Config{}, func(b *sm.Block) {
+			x, out := sm.Shared[int32](b, 8*32, 1024), make([]int32, 8*64)
+			m, err := sm.NewTensorMap(out, tile.Config{
+				Dims: []uint64{64, 8}, Box: []uint32{8, 8}, Swizzle: tile.Swizzle128B,
+			})
+			assert(err == nil, "%v", err)
+			b.Threads(func(t *sm.Thread) {
+				x.Write(t, 0, ramp(8*32))
+				t.FenceProxyAsync()
+				t.StoreTensor(m, x, 0, 0)
+				t.CommitGroup()
+				x.Store(t, 31, -1) // the row's second half of a line, which no box of 32 bytes has
+				t.WaitGroup(0)
+				assert(out[7] == 7 && out[64] >= 32, "stored %v", out[:72])
+			})
+		}},
+		{"a goroutine of the kernel's own", sm.Config{Block: sm.Dim3{X: 4}}, func(b *sm.Block) {
+			x := sm.Shared[int32](b, 8, 16)
+			b.Threads(func(t *sm.Thread) {
+				done := make(chan bool)
+				go func() {
+					defer close(done)
+					x.Write(t, 2*t.Rank(), ramp(2))
+					t.ThreadFence(sm.ScopeBlock)
+				}()
+				<-done
+				t.SyncThreads()
+				assert(x.Load(t, 7-2*t.Rank()) == 1, "lost")
 			})
 		}},
 		{"threads in no part", sm.Config{Block: sm.Dim3{X: 384}}, func(b *sm.Block) {

@@ -2,6 +2,7 @@ package tile
 
 import (
 	"encoding/binary"
+	"iter"
 	"unsafe"
 
 	"example.com/leafhopper/tf32"
@@ -125,11 +126,23 @@ func (m *TensorMap) fillBox(dst []byte, offset int) {
 			binary.LittleEndian.PutUint16(pattern[i:], nanPattern)
 		}
 	}
-	for range m.rows {
-		x := m.flip(offset)
-		for at := offset; at < offset+m.row; at += chunk {
-			*(*[chunk]byte)(dst[at^x:]) = pattern
+	for c := range m.chunks(dst, offset) {
+		*(*[chunk]byte)(c) = pattern
+	}
+}
+
+// chunks yields those of a box that begins at offset, without what lies between its rows.
+func (m *TensorMap) chunks(mem []byte, offset int) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		at := offset
+		for range m.rows {
+			x := m.flip(at)
+			for c := at; c < at+m.row; c += chunk {
+				if !yield(mem[c^x:][:chunk]) {
+					return
+				}
+			}
+			at += m.pitch
 		}
-		offset += m.pitch
 	}
 }

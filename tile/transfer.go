@@ -1,6 +1,7 @@
 package tile
 
 import (
+	"iter"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -19,8 +20,9 @@ type Transfer struct {
 	// barrier's CompleteTx.
 	Complete func(bar *barrier.Barrier, bytes int)
 
-	source []byte // an operand in shared memory that is read in place, nil if fetch has it
-	lead   int    // bytes before the operand, from a multiple of the swizzle's period; not touched
+	source []byte     // an operand in shared memory that is read in place, nil if fetch has it
+	box    *TensorMap // whose box the operand is, nil if it is all of the source
+	lead   int        // bytes before the box, from a multiple of the swizzle's period; not touched
 	fetch  func() []byte
 	put    func(dst, staged []byte, lo, hi int)
 	whole  func() // writes all destinations from the source, without a copy; nil if put does
@@ -68,11 +70,14 @@ func (t *Transfer) Done() bool { return len(t.pieces) == 0 }
 
 // Source returns what the transfer is yet to read of the shared memory that it stores, nil if that is nothing, or not
 // its own to say.
-func (t *Transfer) Source() []byte {
-	if t.read {
+func (t *Transfer) Source() iter.Seq[[]byte] {
+	switch {
+	case t.read || t.source == nil:
 		return nil
+	case t.box != nil:
+		return t.box.chunks(t.source, t.lead)
 	}
-	return t.source[min(t.lead, len(t.source)):]
+	return slices.Values([][]byte{t.source})
 }
 
 // Split makes the pieces of those that have not landed, and an order of them, a matter of
