@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"slices"
+	"strings"
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/internal/hopper"
@@ -66,21 +67,21 @@ func (in *instruction) continues(op Op) bool {
 // issued, in checked mode.
 func (w *Warpgroup) checkUnchanged(in *instruction) error {
 	op, size := in.op, in.op.Kind.ElementSize()
-	var changed string
+	var changed []string
 	if in.wasA != nil {
 		in.a.rows(w.a[:], w.memory(), Major(op.TransposeA), size)
 		if !slices.Equal(in.wasA, w.a[:]) {
-			changed = "A"
+			changed = append(changed, "A")
 		}
 	}
 	if in.wasB != nil {
 		in.b.rows(w.rowsB(op.N), w.memory(), Major(op.TransposeB), size)
 		if !slices.Equal(in.wasB, w.b) {
-			changed += "B"
+			changed = append(changed, "B")
 		}
 	}
-	if changed != "" {
-		return misuse(RuleOperand, "%v: operand %s changed between MMA and WaitGroup", op, changed)
+	if len(changed) > 0 {
+		return misuse(RuleOperand, "%v: operand %s changed between MMA and WaitGroup", op, strings.Join(changed, " and "))
 	}
 	return nil
 }
