@@ -55,7 +55,12 @@ func (r *ring) describe(st Stats) Stats {
 }
 
 func (r *ring) task(ctx context.Context, grid *pipeline.Grid, _ *pipeline.Slabs) (pipeline.Task, error) {
-	return grid, grid.Reset(ctx, r.Shape(), r, r.g.Workers)
+	slabs, jobs := r.RowSlabs*r.ColSlabs, plan.CeilDiv(r.BM, r.JobRows)
+	shape := pipeline.Shape{Depth: r.Depth, Items: r.Items(), CTAs: r.CTAs, Slabs: slabs, Private: jobs}
+	if r.g.B == plan.SlotsOfB {
+		shape.Shared = plan.CeilDiv(r.BN, r.JobCols)
+	}
+	return grid, grid.Reset(ctx, shape, r, r.g.Workers)
 }
 
 // use lays out mem, which has as many bytes as the plan needs.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 
 	"example.com/leafhopper/asm"
-	"example.com/leafhopper/pipeline"
 	"example.com/leafhopper/tile"
 )
 
@@ -155,22 +154,6 @@ func (g *RingCut) load(k *asm.Kernel, depth int) int64 {
 
 // Items returns the stages of all tiles.
 func (g *RingCut) Items() int { return g.TilesM * g.TilesN * g.Steps }
-
-// Shape returns the shape of the grid.
-func (g *RingCut) Shape() pipeline.Shape {
-	s := pipeline.Shape{
-		Depth:   g.Depth,
-		Items:   g.Items(),
-		CTAs:    g.CTAs,
-		Slabs:   g.RowSlabs * g.ColSlabs,
-		Private: CeilDiv(g.BM, g.JobRows),
-		Shared:  CeilDiv(g.BN, g.JobCols),
-	}
-	if g.BytesB == 0 {
-		s.Shared = 0
-	}
-	return s
-}
 
 // Bytes returns the slot memory that the plan needs: the ring's stages, then the accumulators and the chains.
 func (g *RingCut) Bytes() int64 {
