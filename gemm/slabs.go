@@ -119,7 +119,7 @@ func (pl *slabGrid) slice(in *slab, row, block, blocks int) {
 	in.alpha, in.beta, in.finish, in.inC = 1, 0, nil, false
 	in.Out, in.PitchC, in.Plain = asm.F32, in.c.pitch(), true
 	in.past = false
-	in.room, _ = in.Problem.Room(pl.g, pl.g.Sums, in.M, pl.g.Slabs.Cols) // whose sums may lie in this C
+	in.room, _ = in.Problem.Room(pl.g, in.M, pl.g.Slabs.Cols) // whose sums may lie in this C
 }
 
 // addUp adds up the sums of the columns from .. to-1 of a slab, and makes C of them.

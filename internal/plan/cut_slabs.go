@@ -31,8 +31,7 @@ func (q *Problem) planSlabs() (g Plan, no refusal) {
 	if no := q.refusesSlabs(&g, workers); no != fits {
 		return g, no
 	}
-	var enough bool
-	if g.Sums, g.Room, enough = q.sums(&g, q.M, q.N); enough && workers == 1 && !q.Waits {
+	if q.hasRoom(&g, q.M, q.N) && workers == 1 && !q.Waits {
 		g.Share, g.Workers, g.Slabs = ByCaller, 1, SlabCut{q.M, q.N, 1, 1, 1, q.Blocks()}
 		g.Past = q.exceeds(1)
 		return g, fits
@@ -42,8 +41,7 @@ func (q *Problem) planSlabs() (g Plan, no refusal) {
 	}
 	g = q.fastest(g, workers)
 	// A ring packs A faster than slabs do for which there is no tile to spare.
-	g.Sums, g.Room, enough = q.sums(&g, min(q.M, g.Slabs.Rows+k.MR-1), g.Slabs.Cols)
-	if g.Slabs.Count == 0 || !enough {
+	if enough := q.hasRoom(&g, min(q.M, g.Slabs.Rows+k.MR-1), g.Slabs.Cols); !enough || g.Slabs.Count == 0 {
 		return g, noRoom
 	}
 	g.Past = q.exceeds(g.Workers)
@@ -112,30 +110,24 @@ func (q *Problem) refusesSlabs(g *Plan, workers int) refusal {
 // blockBytesA returns the bytes of A of a block of K.
 func (q *Problem) blockBytesA(g *Plan) float64 { return float64(q.M) * float64(g.Depth*q.Elem.Size()) }
 
-// sums returns where those of slabs of so many rows and columns wait, what slabs take of scratch memory, and whether it
-// is enough. If it is not, sums wait in C, where that holds them as they are.
-func (q *Problem) sums(g *Plan, rows, cols int) (at Keeper, room Room, enough bool) {
-	switch at = InScratch; {
+// hasRoom says where sums of slabs of so many rows and columns wait, and reports whether scratch memory is enough for
+// them. If it is not, they wait in C, where that holds them as they are.
+func (q *Problem) hasRoom(g *Plan, rows, cols int) (enough bool) {
+	switch g.Sums = InScratch; {
 	case g.Depth == q.K:
-		at = InRegisters
+		g.Sums = InRegisters
 	case g.B.lies() && q.Direct() && (g.B == UnpackedB || cols >= q.N): // see Plan.Sums
-		at = InC
+		g.Sums = InC
 	}
-	if room, enough = q.Room(g, at, rows, cols); !enough {
-		at = InC
-		room, enough = q.Room(g, at, rows, cols)
+	if g.Room, enough = q.Room(g, rows, cols); !enough {
+		g.Sums = InC
+		g.Room, enough = q.Room(g, rows, cols)
 	}
-	return at, room, enough
+	return enough
 }
 
-// sumsInC reports whether C holds the sums of tiles and edges as they are.
-func (q *Problem) sumsInC(g *Plan) bool {
-	return g.A == RowsOfA && q.Kernel.Edge() != nil && q.Direct()
-}
-
-// Room returns what slabs of so many rows and columns, whose sums wait there, take of scratch memory, and whether it is
-// enough.
-func (q *Problem) Room(g *Plan, at Keeper, rows, cols int) (r Room, enough bool) {
+// Room returns what slabs of so many rows and columns take of scratch memory, and whether it is enough.
+func (q *Problem) Room(g *Plan, rows, cols int) (r Room, enough bool) {
 	if g.B.lies() {
 		return r, true
 	}
@@ -153,7 +145,7 @@ func (q *Problem) Room(g *Plan, at Keeper, rows, cols int) (r Room, enough bool)
 		r.A = panels * k.PanelA(words)
 		sum += float64(panels) * float64(k.PanelA(words))
 	}
-	if at == InScratch || !q.sumsInC(g) {
+	if inC := g.A == RowsOfA && k.Edge() != nil && q.Direct(); !inC || g.Sums == InScratch {
 		r.Acc = panels * k.MR * k.NR * 4
 		sum += float64(strips*panels) * float64(k.MR*k.NR*4)
 	}
@@ -266,7 +258,7 @@ func (s *slabSearch) try(tiles, wide int) {
 		return
 	}
 	if flops := s.time(&cut, tiles, wide); flops < s.flops {
-		if _, _, enough := s.sums(&s.best, cut.Rows+s.rest, cut.Cols); enough {
+		if s.hasRoom(&s.best, cut.Rows+s.rest, cut.Cols) {
 			s.best.Slabs, s.flops = cut, flops
 		}
 	}
