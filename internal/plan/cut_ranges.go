@@ -30,13 +30,6 @@ func (q *Problem) mostRanges(workers int) int {
 	return max(1, min(q.Blocks(), slabsEach*workers, sharedBytes/4/q.M/q.N))
 }
 
-// shareK returns K in so many ranges, or fewer, of so many blocks, and what part of K a range has at most.
-func (q *Problem) shareK(most int) (ranges, span int, part float64) {
-	blocks := q.Blocks()
-	span = CeilDiv(blocks, most)
-	return CeilDiv(blocks, span), span, min(1, float64(span*q.ChainK())/float64(q.K))
-}
-
 // spills reports whether a cache of so many bytes has too few sets for what a worker reads of a B where it lies, so
 // many columns of so many elements of K: rows that lie a power of two apart share them.
 func (q *Problem) spills(columns, depth, cache int) bool {

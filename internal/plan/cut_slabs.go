@@ -205,20 +205,21 @@ func (q *Problem) search(g Plan, workers, mostRanges int) slabSearch {
 		}
 		s.tall = q.On.l2 / 2 / q.PitchA / k.MR
 	}
-	s.ranges, s.span, s.part = q.shareK(mostRanges)
+	blocks := q.Blocks()
+	s.span = CeilDiv(blocks, mostRanges)
+	s.ranges, s.part = CeilDiv(blocks, s.span), min(1, float64(s.span*q.ChainK())/float64(q.K))
 	s.quarter = float64(TileFlops(k, q.Words(q.K))) / 4 * s.part
 	if g.B.lies() { // for kernels that compute no more rows than there are, and pack nothing
 		s.tile, s.fetchB = CeilDiv(4*min(q.M, k.MR), k.MR), q.On.panelB/3
 	}
-	own := q.each(&g, workers) > 0
-	if own && (q.M > k.MR || !g.B.lies()) { // or each has its part of B in its cache, and had better take no other
+	if q.each(&g, workers) == 0 {
+		s.tryNear()
+		return s
+	}
+	if q.M > k.MR || !g.B.lies() { // or each has its part of B in its cache, and had better take no other
 		s.waited = 1 // one of several is always late
 	}
-	if own {
-		s.tryOwn()
-	} else {
-		s.tryNear()
-	}
+	s.tryOwn()
 	return s
 }
 
