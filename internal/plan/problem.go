@@ -119,13 +119,10 @@ func (q *Problem) sizeB() int { return q.N * q.K * q.ElemB.Size() }
 // AtOnce returns how many workers run at once.
 func (q *Problem) AtOnce() int { return min(q.Workers, q.Procs) }
 
-// Direct reports whether accumulators are C's elements as they are, rounds whether those are that the
-// kernel has rounded.
-func (q *Problem) Direct() bool { return q.Out == asm.F32 && q.asSummed() }
-func (q *Problem) Rounds() bool { return q.Kernel.Stores(q.Out) != 0 && q.asSummed() }
-
-// asSummed reports whether C has the sums as its elements, and as they are summed row by row.
-func (q *Problem) asSummed() bool { return q.Plain && !q.TransC }
+// Direct reports whether sums, as they are summed row by row, are the elements of C, Rounds whether they are once the
+// kernel has rounded them.
+func (q *Problem) Direct() bool { return q.Out == asm.F32 && q.Plain && !q.TransC }
+func (q *Problem) Rounds() bool { return q.Kernel.Stores(q.Out) != 0 && q.Plain && !q.TransC }
 
 // Ready reports whether B's panels are what the kernel multiplies, narrow whether they are packed but have
 // to be widened.
