@@ -63,14 +63,10 @@ func (q *Problem) dotted() bool {
 		}
 		blocks *= 2
 	}
+	near := DotStep * q.Elem.Size() // bytes that vectors may have from one element to the next
 	return dotTile*size <= q.Kernel.MR*q.Kernel.NR && q.K >= blocks*q.Elem.Block() &&
 		q.FormB != InPanels && q.Kernel.Lanes(q.Elem) != nil &&
-		q.linesUp(!q.TransA, q.PitchA) && q.linesUp(q.FormB == AlongK, q.PitchB)
-}
-
-// linesUp reports whether the elements of an operand's vectors lie side by side, or not far apart.
-func (q *Problem) linesUp(kContiguous bool, pitch int) bool {
-	return kContiguous || pitch <= DotStep*q.Elem.Size()
+		(!q.TransA || q.PitchA <= near) && (q.FormB == AlongK || q.PitchB <= near)
 }
 
 // dotBytes returns the bytes of A and B.

@@ -212,9 +212,6 @@ func exactTuning(t *Tuning) {
 
 // noStreams is that of kernels in Go, and of Hopper's arithmetic: they have none for few rows.
 func noStreams(t *Tuning) {
-	t.Columns = [crowds]limits{}
-	for c := range t.Columns {
-		t.Columns[c].Most = [forms]int{64, 64, 64}
-	}
+	t.Columns = all(limits{Most: [forms]int{64, 64, 64}})
 	t.leastRows, t.packsFrom, t.helpFlops = [forms]int{}, [crowds]int{}, 128
 }
