@@ -2,9 +2,6 @@ package gemm
 
 import "example.com/leafhopper/internal/plan"
 
-// unpackedRows is how many rows of sums scratch memory holds.
-const unpackedRows = plan.ScratchBytes / (maxNR * 4)
-
 // runUnpacked computes the columns from .. to-1.
 func (in *slab) runUnpacked(from, to int) {
 	u := in.Kernel.Unpacked(in.Elem)
@@ -17,10 +14,10 @@ func (in *slab) runUnpacked(from, to int) {
 	var s *scratch              // for sums that are not C's elements
 	if !in.Direct() {
 		s = scratches.Get().(*scratch)
-		wide, high = min(wide, maxNR/in.Kernel.NR*in.Kernel.NR), min(high, unpackedRows)
+		wide, high = min(wide, maxNR/in.Kernel.NR*in.Kernel.NR), min(high, plan.ScratchBytes/(maxNR*4))
 	}
-	if plan.FlopsOf(high, wide, depth) > plan.CallFlops {
-		high = max(1, plan.CallFlops/plan.FlopsOf(u.Rows, wide, depth)) * u.Rows
+	if limit := plan.CallLimit(in.Kernel); plan.FlopsOf(high, wide, depth) > limit {
+		high = max(1, limit/plan.FlopsOf(u.Rows, wide, depth)) * u.Rows
 	}
 	for ; from < to; from += wide {
 		for row := 0; row < in.M; row += high {

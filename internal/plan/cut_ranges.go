@@ -81,7 +81,7 @@ func (q *Problem) planDots() Plan {
 	if workers == 1 && (!q.Waits || q.flops() <= 4<<20) {
 		g.Share = ByCaller
 	}
-	most := max(1, min(int(q.dotBytes()/dotRange), slabsEach*workers))
+	most := max(1, min(int(2*q.dotBytes()/dotShare), slabsEach*workers)) // of half of what is worth a worker
 	span := RoundUp(CeilDiv(q.Blocks(), most), asm.Lanes)
 	g.Slabs = SlabCut{Rows: q.M, Cols: q.N, Across: 1, Count: 1, Ranges: CeilDiv(q.Blocks(), span), Span: span}
 	return g

@@ -11,8 +11,6 @@ const (
 	StreamAcc = 128 << 10 // and for accumulators
 	// ScratchBytes is all of it, well inside an L2 cache.
 	ScratchBytes = StreamB + StreamAcc
-	// fewBytes is that for the panel of few rows, and for their sums.
-	fewBytes = ScratchBytes/2 - tile.SlotAlign
 	// BroomAcc are the bytes of accumulators of who sweeps, of which those of an unfinished block are half.
 	BroomAcc = 1 << 20
 )
@@ -37,21 +35,18 @@ const (
 	dotFew    = 7         // most vectors of A and B there
 	DotStep   = 8         // most elements from one of a vector to the next
 	dotShare  = 128 << 10 // fewest bytes of A and B that are worth a worker
-	dotRange  = 64 << 10  // the same of what one takes at a time
+
 )
 
-// Flops in one call of a microkernel, which cannot be preempted: about 100 µs of AVX2, or of an exact kernel.
-const (
-	CallFlops  = 16 << 20
-	exactFlops = 4 << 20
-)
+// callFlops are those of one call of a microkernel, which cannot be preempted: about 100 µs of AVX2.
+const callFlops = 16 << 20
 
-// CallLimit returns the flops of a call of k.
+// CallLimit returns the flops of a call of k, at most. For Hopper's arithmetic a quarter of them takes as long.
 func CallLimit(k *asm.Kernel) int {
 	if k.Arithmetic == asm.Hopper {
-		return exactFlops
+		return callFlops / 4
 	}
-	return CallFlops
+	return callFlops
 }
 
 // TileFlops returns the flops of a register tile of k, words deep.
