@@ -204,9 +204,6 @@ func (q *Problem) cutTurned(g *Plan) {
 	g.Columns.TurnedTiles = max(1, min(near, call, StreamB/q.BytesStrip(g)))
 }
 
-// itemRow are the bytes of a row of K in an item, at least.
-var itemRow = [forms]int{InRows: 1, AlongK: 2 << 10, InPanels: 1}
-
 // cutItems cuts K into items. Workers end together if what a slow one has left of its slabs, or one that comes late, is
 // done by others: down K a slab goes from hand to hand.
 func (q *Problem) cutItems(g *Plan) {
@@ -214,7 +211,10 @@ func (q *Problem) cutItems(g *Plan) {
 	c.Items = 1
 	if g.Workers > 1 {
 		row := q.K * q.ElemB.Size()
-		most := min(c.Steps, pipeline.MaxDepth, min(c.Cols, q.N)*row/itemBytes, row/itemRow[q.FormB])
+		most := min(c.Steps, pipeline.MaxDepth, min(c.Cols, q.N)*row/itemBytes)
+		if q.FormB == AlongK {
+			most = min(most, row/longRow)
+		}
 		c.Items = max(1, min(most, itemsEach*g.Workers/c.Slabs))
 	}
 	if q.BytesAcc(g) > ItemsAcc {
