@@ -62,20 +62,13 @@ const (
 	InEngine                  // in memory of the engine
 )
 
-var (
-	sharingNames = [...]string{"caller", "slabs", "columns", "ring"}
-	sourceANames = [...]string{"rows", "panels", "slots"}
-	sourceBNames = [...]string{"unpacked", "streamed", "turned", "stored", "packed", "behind", "swept", "slots", "dots"}
-	keeperNames  = [...]string{"registers", "C", "scratch", "engine"}
-)
-
 // lies reports whether kernels read B where it lies.
 func (b SourceB) lies() bool { return b <= StreamedB }
 
-func (s Sharing) String() string { return sharingNames[s] }
-func (a SourceA) String() string { return sourceANames[a] }
-func (b SourceB) String() string { return sourceBNames[b] }
-func (k Keeper) String() string  { return keeperNames[k] }
+func (s Sharing) String() string { return sharings[s].name }
+func (a SourceA) String() string { return sourcesA[a].name }
+func (b SourceB) String() string { return sourcesB[b].name }
+func (k Keeper) String() string  { return keepers[k].name }
 
 // Count returns "1 slab", or "2 slabs".
 func Count(n int, what string) string {

@@ -7,35 +7,38 @@ import (
 	"strings"
 )
 
+// A wording is the name of what a plan chooses, and what it means.
+type wording struct{ name, says string }
+
 var (
-	formNames   = [...]string{"in rows", "along K", "packed"}
-	sharingSays = [...]string{
-		"by nobody: its caller computes it",
-		"by slabs of C, for which each worker fetches what they need",
-		"by columns of B, by which each worker multiplies all of A",
-		"by a ring, whose slots workers fill and multiply from",
+	formNames = [...]string{"in rows", "along K", "packed"}
+	sharings  = [...]wording{
+		ByCaller:  {"caller", "by nobody: its caller computes it"},
+		BySlabs:   {"slabs", "by slabs of C, for which each worker fetches what they need"},
+		ByColumns: {"columns", "by columns of B, by which each worker multiplies all of A"},
+		ByRing:    {"ring", "by a ring, whose slots workers fill and multiply from"},
 	}
-	sourceASays = [...]string{
-		"from where it lies",
-		"from panels that who computes packs",
-		"from panels in slots, packed once for all",
+	sourcesA = [...]wording{
+		RowsOfA:   {"rows", "from where it lies"},
+		PanelsOfA: {"panels", "from panels that who computes packs"},
+		SlotsOfA:  {"slots", "from panels in slots, packed once for all"},
 	}
-	sourceBSays = [...]string{
-		"from where it lies, by tiles of any width",
-		"once, from where it lies or is packed, by kernels for few rows",
-		"from where it lies, its columns as rows of A",
-		"from the panels that were packed before",
-		"from panels that who computes packs first",
-		"from panels that are packed behind the products of those before",
-		"from pieces that the kernel packs as it multiplies",
-		"from panels in slots, packed once for all",
-		"as blocks of K side by side, as A, too",
+	sourcesB = [...]wording{
+		UnpackedB: {"unpacked", "from where it lies, by tiles of any width"},
+		StreamedB: {"streamed", "once, from where it lies or is packed, by kernels for few rows"},
+		TurnedB:   {"turned", "from where it lies, its columns as rows of A"},
+		StoredB:   {"stored", "from the panels that were packed before"},
+		PackedB:   {"packed", "from panels that who computes packs first"},
+		BehindB:   {"behind", "from panels that are packed behind the products of those before"},
+		SweptB:    {"swept", "from pieces that the kernel packs as it multiplies"},
+		SlotsOfB:  {"slots", "from panels in slots, packed once for all"},
+		DotsOfB:   {"dots", "as blocks of K side by side, as A, too"},
 	}
-	keeperSays = [...]string{
-		"nowhere: K is one block",
-		"in C",
-		"in memory of who computes",
-		"in memory of the engine",
+	keepers = [...]wording{
+		InRegisters: {"registers", "nowhere: K is one block"},
+		InC:         {"C", "in C"},
+		InScratch:   {"scratch", "in memory of who computes"},
+		InEngine:    {"engine", "in memory of the engine"},
 	}
 )
 
@@ -43,10 +46,10 @@ func (f Form) String() string { return formNames[f] }
 
 // Explain writes what g does for q, for which it was chosen, and why not otherwise.
 func (q *Problem) Explain(t *strings.Builder, g *Plan) {
-	fmt.Fprintf(t, "shared   %s\n", sharingSays[g.Share])
-	fmt.Fprintf(t, "A        %s\n", sourceASays[g.A])
-	fmt.Fprintf(t, "B        %s\n", sourceBSays[g.B])
-	fmt.Fprintf(t, "sums     wait %s", keeperSays[g.Sums])
+	fmt.Fprintf(t, "shared   %s\n", sharings[g.Share].says)
+	fmt.Fprintf(t, "A        %s\n", sourcesA[g.A].says)
+	fmt.Fprintf(t, "B        %s\n", sourcesB[g.B].says)
+	fmt.Fprintf(t, "sums     wait %s", keepers[g.Sums].says)
 	if g.Slabs.Ranges > 1 && g.Share == BySlabs {
 		t.WriteString(", and those of ranges of K in memory of the engine")
 	}
