@@ -32,7 +32,6 @@ const (
 	packedVersion = 2
 
 	packedNameAt   = 16
-	packedNameSize = 32
 	packedLayoutAt = 48
 	packedShapeAt  = 72
 	packedHeader   = 88
@@ -61,7 +60,7 @@ func (p *Packed[T]) MarshalBinary() ([]byte, error) {
 func (p *Packed[T]) AppendBinary(b []byte) ([]byte, error) {
 	switch {
 	case p == nil || p.b.kernel == nil:
-		return b, errMarshalZero
+		return b, errors.New("gemm: MarshalBinary: nil or zero Packed; make one with Pack")
 	case !littleEndian():
 		return b, fmt.Errorf("gemm: MarshalBinary: %w", errBigEndian)
 	}
@@ -70,7 +69,7 @@ func (p *Packed[T]) AppendBinary(b []byte) ([]byte, error) {
 	b = append(b, packedMagic...)
 	b = binary.LittleEndian.AppendUint32(b, packedVersion)
 	b = binary.LittleEndian.AppendUint32(b, codeOf(p.b.elem))
-	var name [packedNameSize]byte
+	var name [packedLayoutAt - packedNameAt]byte
 	copy(name[:], p.b.kernel.Name)
 	b = append(b, name[:]...)
 	for _, f := range p.b.fields() {
@@ -82,10 +81,7 @@ func (p *Packed[T]) AppendBinary(b []byte) ([]byte, error) {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[start:], castagnoli)), nil
 }
 
-var (
-	errMarshalZero = errors.New("gemm: MarshalBinary: nil or zero Packed; make one with Pack")
-	errBigEndian   = errors.New("the binary form of a Packed is little-endian, this machine is big-endian")
-)
+var errBigEndian = errors.New("the binary form of a Packed is little-endian, this machine is big-endian")
 
 func littleEndian() bool { return binary.NativeEndian.Uint16([]byte{1, 0}) == 1 }
 
@@ -163,7 +159,7 @@ func parsePacked(data []byte, t asm.Type) (v view, panels []byte, err error) {
 		}
 	}
 	rows, cols := binary.LittleEndian.Uint64(data[packedShapeAt:]), binary.LittleEndian.Uint64(data[packedShapeAt+8:])
-	panels = data[packedHeader : len(data)-packedTrailer]
+	panels = data[packedHeader:end]
 	if err := v.shape(rows, cols, len(panels)); err != nil {
 		return view{}, nil, err
 	}
