@@ -162,15 +162,12 @@ func WithTrace(t *Trace) Option {
 	return Option{kind: optTrace, at: [2]unsafe.Pointer{unsafe.Pointer(t)}}
 }
 
+// The largest arguments of options.
 const (
-	// MaxDepth is the largest ring depth, 16.
-	MaxDepth = pipeline.MaxDepth
-	// MaxSplitK is the largest argument of WithSplitK.
-	MaxSplitK = 1 << 10
-	// MaxWorkers is the largest argument of WithWorkers.
-	MaxWorkers = 1024
-	// MaxTile is the largest dimension of WithTile.
-	MaxTile = 1 << 14
+	MaxDepth   = pipeline.MaxDepth // of WithDepth: 16
+	MaxSplitK  = 1 << 10           // of WithSplitK
+	MaxWorkers = 1 << 10           // of WithWorkers
+	MaxTile    = 1 << 14           // of each dimension of WithTile
 )
 
 func withFloats(kind optionKind, v, w []float32) Option {
