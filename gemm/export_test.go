@@ -72,7 +72,7 @@ func PathOf(e *Engine, c, a, b AnyMatrix, opts ...Option) (path Path, err error)
 	if err != nil {
 		return path, err
 	}
-	if !in.Asked.Any && in.Tiny() != nil {
+	if !in.Asked.Any && in.Tiny() {
 		return Path{&plan.TinyPlan}, nil
 	}
 	return Path{e.plan(&in.product, s)}, nil

@@ -168,7 +168,7 @@ func (e *Engine) compute(in *slab, s *settings) error {
 			return err
 		}
 	default:
-		if in.Asked.Any || in.Tiny() == nil {
+		if in.Asked.Any || !in.Tiny() {
 			if in.follow(e.plan(&in.product, s)); in.g.Share != plan.ByCaller {
 				return e.grid(in, s, start)
 			}

@@ -15,7 +15,7 @@ func Choose(q *Problem) Plan {
 		return q.PlanRing()
 	case q.dotted():
 		return q.planDots()
-	case q.Tiny() != nil:
+	case q.Tiny():
 		return TinyPlan
 	}
 	columns, workers := q.SharesColumns(), q.AtOnce()

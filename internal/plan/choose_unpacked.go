@@ -19,25 +19,22 @@ func (q *Problem) unpacked() *asm.Unpacked {
 	return q.Kernel.Unpacked(q.Elem)
 }
 
-// Tiny returns that way if they are so small that to look for a faster one takes longer, and K is no deeper than dot
-// products may be. A panel of words is rows of K, too; several panels, or what lies along K, are for a vector.
-func (q *Problem) Tiny() *asm.Unpacked {
+// Tiny reports whether the kernel multiplies them so, and they are so small that to look for a faster way takes longer,
+// but K no deeper than dot products may be. A panel of words is rows of K, too; several panels, or what lies along K,
+// are for a vector.
+func (q *Problem) Tiny() bool {
 	u := q.unpacked()
-	if u == nil {
-		return nil
+	// An int counts them wherever there is such a kernel.
+	if u == nil || q.M*q.N*q.K > tinyWork || q.K >= dotBlocks*q.Elem.Block() {
+		return false
 	}
-	fits := true
 	switch q.FormB {
 	case AlongK:
-		fits = q.M == 1 && u.Vector[AlongK] != nil
+		return q.M == 1 && u.Vector[AlongK] != nil
 	case InPanels:
-		fits = q.N <= q.Kernel.NR || q.M == 1
+		return q.N <= q.Kernel.NR || q.M == 1
 	}
-	// An int counts them wherever there is such a kernel.
-	if !fits || q.M*q.N*q.K > tinyWork || q.K >= dotBlocks*q.Elem.Block() {
-		return nil
-	}
-	return u
+	return true
 }
 
 // readsFast reports whether it is faster to multiply operands where they lie than to pack them.

@@ -182,7 +182,7 @@ func check(q *Problem, g *Plan) error {
 	case g.Workers < 1 || g.Workers > q.Workers || g.Share == ByCaller && g.Workers > 1:
 		return fmt.Errorf("%d workers, of %d", g.Workers, q.Workers)
 	case *g == TinyPlan:
-		if q.Tiny() == nil {
+		if !q.Tiny() {
 			return fmt.Errorf("it is not tiny")
 		}
 		return nil
