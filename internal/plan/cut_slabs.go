@@ -18,15 +18,9 @@ const (
 // of it, and why that would be slow.
 func (q *Problem) planSlabs() (g Plan, no refusal) {
 	k, workers := q.Kernel, q.AtOnce()
-	g = Plan{Share: BySlabs, A: PanelsOfA, Depth: min(q.K, q.StageK())}
-	if q.readsA() && (q.M >= k.MR || k.Edge() != nil) {
+	g = Plan{Share: BySlabs, A: PanelsOfA, B: q.slabSource(), Depth: min(q.K, q.StageK())}
+	if g.B == UnpackedB || g.B != StreamedB && q.readsA() && (q.M >= k.MR || k.Edge() != nil) {
 		g.A = RowsOfA
-	}
-	switch g.B = q.slabSource(); g.B {
-	case UnpackedB:
-		g.A = RowsOfA
-	case StreamedB:
-		g.A = PanelsOfA
 	}
 	if no := q.refusesSlabs(&g, workers); no != fits {
 		return g, no
