@@ -48,8 +48,7 @@ const (
 // ofCall are the options that belong to a call, not to an engine.
 var ofCall = [numOptions]string{optContext: "WithContext", optStats: "WithStats", optTrace: "WithTrace"}
 
-// WithAlpha sets the factor of the product. The default is 1. It multiplies the sums of
-// a product with K = 0 as well, which are zeros: NaN and infinite factors make NaN of them.
+// WithAlpha sets the factor of the product, also of one with K = 0. The default is 1.
 func WithAlpha(alpha float32) Option { return Option{kind: optAlpha, f: alpha} }
 
 // WithBeta sets the factor of C's old value. The default is 0, which never reads C: NaNs in it do not survive.
