@@ -7,7 +7,7 @@ import (
 	"example.com/leafhopper/tile"
 )
 
-// The shape of a stage. A strip of A, SlabRows x bk, must stay in an L2 cache while a panel of B, NR x bk, stays in
+// The shape of a stage. A strip of A, SlabRows x BK, must stay in an L2 cache while a panel of B, NR x BK, stays in
 // L1 and the panels of B pass by; and a stage must be worth many times what handing it over costs. Both operands are
 // packed once for every tile, which costs 1/rows + 1/columns of the flops in bytes, so tiles are as large as leaves a
 // ring of them, with the accumulators, in a few megabytes of L3.

@@ -50,4 +50,4 @@ func CallLimit(k *asm.Kernel) int {
 }
 
 // TileFlops returns the flops of a register tile of k, words deep.
-func TileFlops(k *asm.Kernel, words int) int { return 2 * k.KPack * k.MR * k.NR * words }
+func TileFlops(k *asm.Kernel, words int) int { return FlopsOf(k.MR, k.NR, words*k.KPack) }

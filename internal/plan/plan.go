@@ -145,7 +145,7 @@ type ColumnCut struct {
 
 // RingCut cuts a product into the tiles, stages, slabs and copy jobs of a grid.
 //
-//	C, M x N            a cluster tile: ctas x bm rows, bn columns
+//	C, M x N            a cluster tile: CTAs x BM rows, BN columns
 //	+-----+-----+       +------------------+  CTA 0   cut into slabs of
 //	|tile |     |       |  slab  |  slab   |          SlabRows x SlabCols,
 //	+-----+-----+       +------------------+          each computed by one
@@ -153,7 +153,7 @@ type ColumnCut struct {
 //	+-----+-----+       +==================+
 //	                    |  ...             |  CTA 1
 //
-// A stage holds, bk elements of K deep, every CTA's panels of A and the panels of B that all CTAs of the cluster share.
+// A stage holds, BK elements of K deep, every CTA's panels of A and the panels of B that all CTAs of the cluster share.
 type RingCut struct {
 	extentK        int // K of the product
 	TilesM, TilesN int

@@ -98,7 +98,7 @@ func stageDepth(k *asm.Kernel, step int) int {
 	return max(step, min(StageWords, panelBytes*step/k.PanelB(step))/step*step)
 }
 
-// flops returns the floating-point operations of the product.
+// flops returns the floating-point operations of the product, of which an int of 32 bits may not count so many.
 func (q *Problem) flops() float64 { return 2 * float64(q.M) * float64(q.N) * float64(q.K) }
 
 // counted returns the flops as which the product counts there. Rows for which workers would wait for B are more.
@@ -110,7 +110,7 @@ func (q *Problem) counted(c Crowd) float64 {
 	return 2 * float64(rows) * float64(q.N) * float64(q.K)
 }
 
-// FlopsOf returns the same of n elements of K of some rows and columns.
+// FlopsOf returns the flops of n elements of K of some rows and columns.
 func FlopsOf(rows, cols, n int) int { return 2 * rows * cols * n }
 
 // sizeB returns the bytes of B's elements.
