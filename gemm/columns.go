@@ -12,13 +12,13 @@ import (
 
 // columnGrid is the program of a product with few rows. That is bound by reading B, so copying B to a slot that
 // others read would double the work. Instead the ring holds all of A, in one stage or for many workers in several,
-// and every slab is a range of columns: its worker walks down K, block by block, and uses the panels of B at once,
+// and every slab is a range of columns: its worker walks down K, step by step, and uses the panels of B at once,
 // from its own cache or, if B is packed, from where they lie.
 type columnGrid struct {
 	product
 	*plan.ColumnCut
 	mapA tile.PanelMap
-	slot []byte         // A: [block of K][panel]
+	slot []byte         // A: [step of K][panel]
 	acc  unsafe.Pointer // sums, if they outlast an item: [panel of B][rows][NR], or [m][n]
 }
 
@@ -56,7 +56,7 @@ func (st *columnGrid) describe(s Stats) Stats {
 	return s
 }
 
-// bytesA returns the size of a whole block of A.
+// bytesA returns the size of the panels of A of a whole step.
 func (st *columnGrid) bytesA() int { return st.mapA.BoxBytes(st.M, st.g.Depth) }
 
 func (st *columnGrid) task(ctx context.Context, grid *pipeline.Grid, _ *pipeline.Slabs) (pipeline.Task, error) {
@@ -65,16 +65,16 @@ func (st *columnGrid) task(ctx context.Context, grid *pipeline.Grid, _ *pipeline
 	return grid, grid.Reset(ctx, shape, st, st.g.Workers)
 }
 
-// blocks returns the first block of K of an item and the one after its last.
-func (st *columnGrid) blocks(item int) (from, to int) {
+// stepsOf returns the first step of K of an item and the one after its last.
+func (st *columnGrid) stepsOf(item int) (from, to int) {
 	return item * st.Span, min(item*st.Span+st.Span, st.Steps)
 }
 
 // Expect implements [pipeline.Program].
 func (st *columnGrid) Expect(item, cta int) int {
 	n := 0
-	for step, to := st.blocks(item); step < to; step++ {
-		_, k := st.blockOf(step)
+	for step, to := st.stepsOf(item); step < to; step++ {
+		_, k := st.depthOf(step)
 		n += st.mapA.BoxBytes(st.M, k)
 	}
 	return n / tile.PanelTxUnit
@@ -82,12 +82,12 @@ func (st *columnGrid) Expect(item, cta int) int {
 
 // Load implements [pipeline.Program]: it copies some panels of A.
 func (st *columnGrid) Load(stage, item, cta, job int, bars []barrier.Barrier) {
-	from, to := st.blocks(item)
+	from, to := st.stepsOf(item)
 	end := min((job+1)*st.JobPanels, (to-from)*st.PanelsA)
 	for panel := job * st.JobPanels; panel < end; panel++ {
 		high := st.mapA.Width()
 		step, row := from+panel/st.PanelsA, panel%st.PanelsA*high
-		k0, k := st.blockOf(step)
+		k0, k := st.depthOf(step)
 		load(&st.mapA, st.slot[step*st.bytesA():], 0, st.M, row, high, k0, k, bars)
 	}
 }
@@ -103,7 +103,7 @@ func (st *columnGrid) accumulators(mem unsafe.Pointer, col int) unsafe.Pointer {
 	return unsafe.Add(st.acc, col*st.PanelsA*st.mapA.Width()*4)
 }
 
-// blockA returns A's panels of a block of K.
-func (st *columnGrid) blockA(step int) unsafe.Pointer {
+// stepA returns A's panels of a step of K.
+func (st *columnGrid) stepA(step int) unsafe.Pointer {
 	return unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():]))
 }

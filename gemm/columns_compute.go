@@ -35,7 +35,7 @@ func (st *columnGrid) Compute(stage, item, cta, slab int) {
 // packed is packed to the beginning of s, behind products or before them, but for pieces that are swept.
 func (st *columnGrid) computePanels(s *scratch, t *spin.Turn, item, from, to int) {
 	g := group{strip: strip{rows: st.M}, to: to, stripBytes: st.BytesStrip(st.g)}
-	step, last := st.blocks(item)
+	step, last := st.stepsOf(item)
 	room, packs := plan.StreamB, st.Block // bytes of panels of B, and columns that are packed at a time
 	switch st.g.B {
 	case plan.BehindB:
@@ -50,8 +50,8 @@ func (st *columnGrid) computePanels(s *scratch, t *spin.Turn, item, from, to int
 	apart := (st.SumsEach(st.g) - 1) * plan.CeilDiv(to-from, st.Kernel.NR) * g.stripBytes
 	acc := st.accumulators(unsafe.Add(chain, apart), from)
 	for ; step < last; step++ {
-		g.from, g.sums, g.chain, g.a.at = from, lines{acc, st.Kernel.NR * 4}, chain, st.blockA(step)
-		g.k0, g.n = st.blockOf(step)
+		g.from, g.sums, g.chain, g.a.at = from, lines{acc, st.Kernel.NR * 4}, chain, st.stepA(step)
+		g.k0, g.n = st.depthOf(step)
 		if st.g.B == plan.SweptB {
 			st.sweep(&s.sweep, &g, t, step+1 < last)
 		}
@@ -65,13 +65,13 @@ func (st *columnGrid) computePanels(s *scratch, t *spin.Turn, item, from, to int
 // there to C, or to where they wait for the next item: workers that add to the same memory every few rows of K take its
 // lines from each other, though each has columns of its own, for a processor fetches the lines after them, too.
 func (st *columnGrid) computeStreamed(mem unsafe.Pointer, t *spin.Turn, item, col, n int) {
-	from, to := st.blocks(item)
-	a := blocksOfA{st.blockA(0), st.bytesA(), st.g.Depth}
+	from, to := st.stepsOf(item)
+	a := stepsOfA{st.stepA(0), st.bytesA(), st.g.Depth}
 	sums, wait := lines{mem, n * 4}, lines{forward(st.acc, col*4), st.N * 4}
 	if item > 0 {
 		asm.CopyRows(sums.at, sums.pitch, wait.at, wait.pitch, st.M, n*4)
 	}
-	st.streamBlocks(a, from, to, col, n, sums, item > 0, t)
+	st.streamSteps(a, from, to, col, n, sums, item > 0, t)
 	if item == st.Items-1 {
 		st.epilogue(sums, 0, col, st.M, n)
 	} else {

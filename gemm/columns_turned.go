@@ -31,7 +31,7 @@ func (st *columnGrid) multiplyTurned(acc, tail unsafe.Pointer, t *spin.Turn, ite
 	at := min(col, st.N-k.MR) // the last columns may be multiplied again
 	block := st.ChainK()
 	chain := unsafe.Add(tail, high*lineTail)
-	first, last := st.blocks(item)
+	first, last := st.stepsOf(item)
 	for step := first; step < last; step++ {
 		k0 := step * st.g.Depth
 		n := min(st.K-k0, st.g.Depth)
@@ -39,7 +39,7 @@ func (st *columnGrid) multiplyTurned(acc, tail unsafe.Pointer, t *spin.Turn, ite
 			clear(unsafe.Slice((*byte)(tail), high*lineTail))
 			asm.CopyRows(tail, lineTail, st.b.at(k0+n-rest, at), pitchB, high, rest*st.b.elem.Size())
 		}
-		a := st.blockA(step)
+		a := st.stepA(step)
 		for i := range st.PanelsA {
 			sums := lines{unsafe.Add(acc, i*high*pitch), pitch}
 			for o, deep := 0, 0; o < n; o += deep {

@@ -15,30 +15,30 @@ const callBytes = 8 << 20
 func (in *slab) runFewRows(from, to int) {
 	k, cols, depth := in.Kernel, to-from, in.StageK()
 	s := scratches.Get().(*scratch)
-	a := blocksOfA{s.at(), k.PanelA(in.Words(depth)), depth}
+	a := stepsOfA{s.at(), k.PanelA(in.Words(depth)), depth}
 	k.PackA(in.a.elem, !in.a.trans)(a.at, in.a.ptr, in.a.pitch(), in.M, in.K)
 	sums := lines{in.c.at(0, from), in.c.pitch()}
 	inC := in.Direct() && cols == in.N
 	if !inC {
 		sums = lines{unsafe.Add(a.at, plan.ScratchBytes/2), cols * 4}
 	}
-	in.streamBlocks(a, 0, plan.CeilDiv(in.K, depth), from, cols, sums, false, &in.turn)
+	in.streamSteps(a, 0, plan.CeilDiv(in.K, depth), from, cols, sums, false, &in.turn)
 	if !inC {
 		in.epilogue(sums, 0, from, in.M, cols)
 	}
 	scratches.Put(s)
 }
 
-// blocksOfA are the panels of A, block of K by block.
-type blocksOfA struct {
+// stepsOfA are the panels of A, a step of K after the other.
+type stepsOfA struct {
 	at    unsafe.Pointer
-	apart int // bytes from one block to the next
-	depth int // elements of K in a block
+	apart int // bytes from one step to the next
+	depth int // elements of K in a step
 }
 
-// streamBlocks multiplies some blocks of A by n columns of B from col on, and adds to sums, or sets them first: at
+// streamSteps multiplies some steps of A by n columns of B from col on, and adds to sums, or sets them first: at
 // once, or, if A fills more than a panel, by as many as a panel of B has after the other.
-func (p *product) streamBlocks(a blocksOfA, from, to, col, n int, sums lines, add bool, t *spin.Turn) {
+func (p *product) streamSteps(a stepsOfA, from, to, col, n int, sums lines, add bool, t *spin.Turn) {
 	k0, end := from*a.depth, min(to*a.depth, p.K)
 	deep, width := a.depth, n // of a call, which is not more of B than is read in one turn
 	nr, size := p.Kernel.NR, p.b.elem.Size()
@@ -47,11 +47,11 @@ func (p *product) streamBlocks(a blocksOfA, from, to, col, n int, sums lines, ad
 		width = nr
 	case p.b.packed:
 	case p.b.trans: // rows along K, which are read fastest to their ends
-		if p.M <= p.Kernel.MR { // blocks of panels of A lie one after the other
+		if p.M <= p.Kernel.MR { // steps of panels of A lie one after the other
 			deep = min(end-k0, deep*max(1, callBytes/(deep*nr*size)))
 		}
 		width = max(1, callBytes/(deep*nr*size)) * nr
-	default: // blocks of K that lie one after the other
+	default: // steps of K that lie one after the other
 		deep *= max(1, callBytes/(deep*n*size))
 	}
 	for ; k0 < end; k0 += deep {
