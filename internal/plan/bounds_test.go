@@ -141,7 +141,7 @@ func TestLatency(t *testing.T) {
 			if g.Share != ByColumns {
 				t.Fatalf("K = %d: %v, want columns", depth, &g)
 			}
-			if got := min(g.Columns.Cols, q.N) * depth * 2; got > SlabBytes {
+			if got := min(g.Columns.Cols, q.N) * depth * 2; got > slabBytes {
 				t.Errorf("K = %d: a slab of %d columns reads %d bytes of B", depth, g.Columns.Cols, got)
 			}
 		}

@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	MaxSlabs     = 1024     // slabs that workers look at to find one, unless they are many
-	LongCols     = 8192     // columns that are read as they lie at a time
+	maxSlabs     = 1024     // slabs that workers look at to find one, unless they are many
+	longCols     = 8192     // columns that are read as they lie at a time
 	longRow      = 2 << 10  // bytes of a row of B that are long enough to be read fast, however large the slab
 	itemsEach    = 8        // slabs times items of each of many workers
 	itemBytes    = 64 << 10 // bytes of B of a slab in an item, at least
-	ItemsAcc     = 8 << 20  // bytes of accumulators that outlast items, at most
+	itemsAcc     = 8 << 20  // bytes of accumulators that outlast items, at most
 	twoDepth     = 4096     // elements of K of two panels of A, of which those of one lie together
 	sweepLeast   = 5        // rows for a kernel that sweeps or reads columns as rows: fewer are multiplied where B lies
 	behindPanels = 16       // panels of a block of K before the next, packed behind products
@@ -52,11 +52,11 @@ func (q *Problem) refusesColumns() refusal {
 // mostRows returns the rows that are few enough for that, and whether that is because the workers' caches hold B.
 func (q *Problem) mostRows() (most int, held bool) {
 	workers := q.AtOnce()
-	rows := &q.On.Columns[q.Crowd(workers)]
+	rows := &q.On.columns[q.Crowd(workers)]
 	if q.held(workers, rows.part[q.FormB]) {
 		return rows.held[q.FormB], true
 	}
-	return rows.Most[q.FormB], false
+	return rows.most[q.FormB], false
 }
 
 // PlanColumns returns how workers share out the columns of B.
@@ -153,8 +153,8 @@ func (q *Problem) cutColumns(g *Plan) {
 	k, c, workers := q.Kernel, &g.Columns, g.Workers
 	panels, strip, size := CeilDiv(q.N, k.NR), q.BytesStrip(g), q.ElemB.Size()
 	least := slabsEach * workers
-	cols, block := max(1, panels/least), max(1, min(StreamB/k.PanelB(q.Words(g.Depth)), StreamAcc/strip))
-	widest := max(SlabBytes/(q.K*size), longRow/size) / k.NR
+	cols, block := max(1, panels/least), max(1, min(StreamB/k.PanelB(q.Words(g.Depth)), streamAcc/strip))
+	widest := max(slabBytes/(q.K*size), longRow/size) / k.NR
 	switch g.B {
 	case PackedB:
 		cols = RoundUp(cols, max(1, streamRow[q.FormB]/size/k.NR))
@@ -165,17 +165,17 @@ func (q *Problem) cutColumns(g *Plan) {
 		slabs := max(q.On.sweptSlabs[q.Crowd(workers)]*workers, CeilDiv(panels, max(1, widest/CeilDiv(q.M, k.NR))))
 		cols = RoundUp(CeilDiv(panels, slabs), sweptPanels)
 	case StreamedB:
-		block = min(LongCols, (ScratchBytes-2*tile.SlotAlign)/(q.M*4)) / k.NR
+		block = min(longCols, (ScratchBytes-2*tile.SlotAlign)/(q.M*4)) / k.NR
 		each, wide := q.streamedSlabs(workers)
 		cols = min(CeilDiv(panels, each*workers), block, widest)
 		cols = RoundUp(cols, max(1, min(wide/k.NR, CeilDiv(panels, workers))))
 	case TurnedB:
-		most := min(max(1, SlabBytes/(c.PanelsA*q.K*size)/k.NR), LongCols/k.NR)
+		most := min(max(1, slabBytes/(c.PanelsA*q.K*size)/k.NR), longCols/k.NR)
 		cols = CeilDiv(panels, max(least, CeilDiv(panels, most)))
 		block = cols
 		q.cutTurned(g)
 	}
-	cols = max(min(cols, block), CeilDiv(panels, max(MaxSlabs, least)))
+	cols = max(min(cols, block), CeilDiv(panels, max(maxSlabs, least)))
 	c.Cols, c.Block = cols*k.NR, block*k.NR
 	c.Slabs = CeilDiv(q.N, c.Cols)
 }
@@ -217,7 +217,7 @@ func (q *Problem) cutItems(g *Plan) {
 		}
 		c.Items = max(1, min(most, itemsEach*g.Workers/c.Slabs))
 	}
-	if q.BytesAcc(g) > ItemsAcc {
+	if q.BytesAcc(g) > itemsAcc {
 		c.Items = 1
 	}
 	c.Span = RoundUp(CeilDiv(c.Steps, c.Items), c.Each) // whole blocks

@@ -59,7 +59,7 @@ func (q *Problem) slabSource() SourceB {
 // of their rows, however few are wanted, but a panel of pairs is soon packed.
 func (q *Problem) few() bool {
 	workers, on, k := q.AtOnce(), q.On, q.Kernel
-	cached := q.N*q.K < streamMin || workers > 2 && q.held(workers, on.Columns[several].part[q.FormB]) &&
+	cached := q.N*q.K < streamMin || workers > 2 && q.held(workers, on.columns[several].part[q.FormB]) &&
 		!q.spills(q.N/workers, q.K, 4*on.l2) // or hardly a quarter of it stays
 	var packed bool
 	switch q.FormB {
@@ -249,7 +249,7 @@ func (s *slabSearch) try(tiles, wide int) {
 		Rows: tiles * k.MR, Cols: wide * k.NR, Across: across, Count: down * across, Ranges: s.ranges, Span: s.span,
 	}
 	bytes := float64(min(cut.Rows, s.M)+min(cut.Cols, s.N)) * float64(s.K*s.Elem.Size()) * s.part // of A and B
-	if cut.Count*s.ranges > barrier.MaxCount || bytes > SlabBytes {
+	if cut.Count*s.ranges > barrier.MaxCount || bytes > slabBytes {
 		return
 	}
 	if flops := s.time(&cut, tiles, wide); flops < s.flops {

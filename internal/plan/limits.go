@@ -8,9 +8,9 @@ import (
 // What a goroutine's memory holds and a call does, within which every cut stays.
 const (
 	StreamB   = 256 << 10 // bytes of scratch memory for panels of B
-	StreamAcc = 128 << 10 // and for accumulators
+	streamAcc = 128 << 10 // and for accumulators
 	// ScratchBytes is all of it, well inside an L2 cache.
-	ScratchBytes = StreamB + StreamAcc
+	ScratchBytes = StreamB + streamAcc
 	// BroomAcc are the bytes of accumulators of who sweeps, of which those of an unfinished block are half.
 	BroomAcc = 1 << 20
 )
@@ -19,7 +19,7 @@ const (
 const (
 	streamMin = 1 << 18  // least elements of a B whose columns are shared; smaller ones stay in a cache
 	slabsEach = 4        // slabs for each of several workers, of which one may be slow
-	SlabBytes = 64 << 20 // bytes of A and B of a slab, for which a context waits
+	slabBytes = 64 << 20 // bytes of A and B of a slab, for which a context waits
 	// Rows of a slab, at most, unless tiles of the kernel are high or more rows stay in a cache: beside them a
 	// second-level cache keeps the panels of B that are packed at once.
 	maxSlabRows = 128

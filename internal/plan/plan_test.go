@@ -145,7 +145,7 @@ func TestPlans(t *testing.T) {
 	eachProblem(t, func(t *testing.T, r *rand.Rand, on *Machine, q *Problem) {
 		g := Choose(q)
 		plans := []Plan{g, q.PlanRing()}
-		few := &q.On.Columns[q.Crowd(q.AtOnce())].Most
+		few := &q.On.columns[q.Crowd(q.AtOnce())].most
 		if q.M <= max(few[InRows], few[AlongK], few[InPanels]) && !q.TransC && !q.Asked.Any {
 			plans = append(plans, q.PlanColumns())
 		}
@@ -239,7 +239,7 @@ func checkSlabs(q *Problem, g *Plan) error {
 	case c.Ranges > 1 && (q.Blocks()-c.Span+1)*q.M*q.N*4 > sharedBytes:
 		return fmt.Errorf("%d sums of each element are kept apart", q.Blocks()-c.Span+1)
 	case g.Share == BySlabs && float64(min(c.Rows, q.M)+min(c.Cols, q.N))*
-		float64(min(c.Span*q.ChainK(), q.K)*q.Elem.Size()) > SlabBytes:
+		float64(min(c.Span*q.ChainK(), q.K)*q.Elem.Size()) > slabBytes:
 		return fmt.Errorf("a context would wait too long")
 	case g.B == StreamedB && k.PanelA(q.Words(q.K))+high*min(c.Cols, q.N)*4 > ScratchBytes-2*tile.SlotAlign:
 		return fmt.Errorf("a panel of few rows and their sums are more than %d bytes", ScratchBytes)
@@ -292,8 +292,8 @@ func checkColumns(q *Problem, g *Plan) error {
 	case c.Items < 1 || c.Items > pipeline.MaxDepth || c.Span < 1 || c.Span%c.Each != 0 ||
 		(c.Items-1)*c.Span >= c.Steps || c.Items*c.Span < c.Steps:
 		return fmt.Errorf("%d items of %d steps are not %d steps", c.Items, c.Span, c.Steps)
-	case q.BytesAcc(g) > ItemsAcc:
-		return fmt.Errorf("accumulators that outlast items take %d bytes, the bound is %d", q.BytesAcc(g), ItemsAcc)
+	case q.BytesAcc(g) > itemsAcc:
+		return fmt.Errorf("accumulators that outlast items take %d bytes, the bound is %d", q.BytesAcc(g), itemsAcc)
 	case c.JobPanels < 1 || c.JobPanels*g.Workers < c.Steps*c.PanelsA:
 		return fmt.Errorf("%d panels of a job", c.JobPanels)
 	}
@@ -308,7 +308,7 @@ func checkColumns(q *Problem, g *Plan) error {
 		}
 		return nil
 	}
-	panels, acc := CeilDiv(cols, k.NR), StreamAcc
+	panels, acc := CeilDiv(cols, k.NR), streamAcc
 	switch g.B {
 	case BehindB:
 		acc = (ScratchBytes - q.BehindBytes(g)) / q.SumsEach(g)
@@ -329,8 +329,8 @@ func checkColumns(q *Problem, g *Plan) error {
 		}
 		return nil
 	case TurnedB:
-		most := min(max(k.NR, SlabBytes/(c.PanelsA*q.K*q.ElemB.Size())), LongCols)
-		if c.Cols > most && c.Slabs < MaxSlabs/2 {
+		most := min(max(k.NR, slabBytes/(c.PanelsA*q.K*q.ElemB.Size())), longCols)
+		if c.Cols > most && c.Slabs < maxSlabs/2 {
 			return fmt.Errorf("%d slabs of %d columns, the bound is %d", c.Slabs, c.Cols, most)
 		}
 		row := k.KStep(q.ElemB) * 4

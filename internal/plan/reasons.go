@@ -71,7 +71,7 @@ var refusalSays = [...]func(q *Problem, g *Plan) string{
 		s := fmt.Sprintf("%d rows are to be at most %d", q.M, most)
 		if held {
 			s += fmt.Sprintf(", as B takes no more than %.2g of second-level caches",
-				q.On.Columns[q.Crowd(q.AtOnce())].part[q.FormB])
+				q.On.columns[q.Crowd(q.AtOnce())].part[q.FormB])
 		}
 		return s
 	},

@@ -16,7 +16,7 @@ type Tuning struct {
 	shared    [crowds]float64 // flops up to which to hand over takes longer than it saves (S)
 	leastRows [forms]int      // rows as which fewer count where more than two would wait for B (F)
 	FetchRows int             // rows that could be multiplied while their B comes from the last cache (F)
-	Columns   [crowds]limits  // rows up to which workers share out the columns of a large B (F)
+	columns   [crowds]limits  // rows up to which workers share out the columns of a large B (F)
 	slabs     [crowds]float64 // flops of each worker up to which it fetches what its slabs need; 0: see nearA (R)
 	slabsPack [crowds]float64 // the same if it has to pack A for them (R)
 	slabsOnce [crowds]int     // panels of B up to which slabs have all columns, for which A is packed once (R)
@@ -78,7 +78,7 @@ const (
 
 // limits are rows of A for each form of B: most, or held if B takes no more than a part of second-level caches.
 type limits struct {
-	Most, held [forms]int
+	most, held [forms]int
 	part       [forms]float64
 }
 
@@ -89,11 +89,11 @@ func all[T any](v T) [crowds]T { return [crowds]T{v, v, v, v} }
 var words = Tuning{
 	shared:    all(5.0 * (1 << 17)),
 	leastRows: [forms]int{4, 8, 4},
-	Columns: [crowds]limits{
-		{Most: [forms]int{128, 128, 64}, held: [forms]int{64, 64, 64}, part: [forms]float64{1, 1, 0}},
-		{Most: [forms]int{128, 128, 64}, held: [forms]int{64, 64, 64}, part: [forms]float64{0.5, 0.5, 0}},
-		{Most: [forms]int{128, 128, 128}, held: [forms]int{8, 8, 8}, part: [forms]float64{0.5, 0.5, 1}},
-		{Most: [forms]int{64, 128, 64}, held: [forms]int{8, 8, 8}, part: [forms]float64{0.5, 0.5, 1}},
+	columns: [crowds]limits{
+		{most: [forms]int{128, 128, 64}, held: [forms]int{64, 64, 64}, part: [forms]float64{1, 1, 0}},
+		{most: [forms]int{128, 128, 64}, held: [forms]int{64, 64, 64}, part: [forms]float64{0.5, 0.5, 0}},
+		{most: [forms]int{128, 128, 128}, held: [forms]int{8, 8, 8}, part: [forms]float64{0.5, 0.5, 1}},
+		{most: [forms]int{64, 128, 64}, held: [forms]int{8, 8, 8}, part: [forms]float64{0.5, 0.5, 1}},
 	},
 	slabs:     [crowds]float64{several: 3 << 27, Many: 3 << 27},
 	slabsPack: [crowds]float64{0, 3 << 21, 3 << 23, 3 << 23},
@@ -140,12 +140,12 @@ var tunings = []struct {
 		t.shared = all(5.0 * (1 << 18))
 		t.helpFlops = 2 << 10
 		for c := several; c < crowds; c++ {
-			t.Columns[c].part[InRows] = 1. / 3
+			t.columns[c].part[InRows] = 1. / 3
 		}
 	}},
 	{"", "avx2", func(t *Tuning) {
-		for c := range t.Columns {
-			t.Columns[c].Most[AlongK] = 64 // nothing is packed behind products
+		for c := range t.columns {
+			t.columns[c].most[AlongK] = 64 // nothing is packed behind products
 		}
 		t.helpFlops = 512
 		t.fewRows = [forms]int{4, 4, 3}
@@ -185,11 +185,11 @@ var tunings = []struct {
 func amxTuning(t *Tuning) {
 	t.shared = [crowds]float64{32 << 20, 32 << 20, 32 << 20, 16 << 20}
 	t.FetchRows = 128
-	t.Columns = [crowds]limits{
-		{Most: [forms]int{128, 128, 64}, held: [forms]int{64, 64, 64}, part: [forms]float64{0.5, 0.5, 1}},
-		{Most: [forms]int{32, 128, 64}, held: [forms]int{31, 64, 2}, part: [forms]float64{0.5, 1, 1. / 3}},
-		{Most: [forms]int{64, 128, 64}, held: [forms]int{16, 4, 2}, part: [forms]float64{0.5, 0.25, 1. / 3}},
-		{Most: [forms]int{256, 128, 8}, held: [forms]int{4, 4, 2}, part: [forms]float64{1. / 3, 0.5, 1. / 3}},
+	t.columns = [crowds]limits{
+		{most: [forms]int{128, 128, 64}, held: [forms]int{64, 64, 64}, part: [forms]float64{0.5, 0.5, 1}},
+		{most: [forms]int{32, 128, 64}, held: [forms]int{31, 64, 2}, part: [forms]float64{0.5, 1, 1. / 3}},
+		{most: [forms]int{64, 128, 64}, held: [forms]int{16, 4, 2}, part: [forms]float64{0.5, 0.25, 1. / 3}},
+		{most: [forms]int{256, 128, 8}, held: [forms]int{4, 4, 2}, part: [forms]float64{1. / 3, 0.5, 1. / 3}},
 	}
 	t.slabs = [crowds]float64{0, 9 << 24, 1 << 29, 1 << 29}
 	t.slabsPack = t.slabs
@@ -212,6 +212,6 @@ func exactTuning(t *Tuning) {
 
 // noStreams is that of kernels in Go, and of Hopper's arithmetic: they have none for few rows.
 func noStreams(t *Tuning) {
-	t.Columns = all(limits{Most: [forms]int{64, 64, 64}})
+	t.columns = all(limits{most: [forms]int{64, 64, 64}})
 	t.leastRows, t.packsFrom, t.helpFlops = [forms]int{}, [crowds]int{}, 128
 }
