@@ -26,23 +26,30 @@ func (v *view) vectors(n int, kContiguous bool) asm.Vectors {
 }
 
 // alone copies n elements of every vector of v, of one block, to mem, where they lie side by side and what comes after
-// them may be read, and returns what is left of mem. It makes words of them, of halves that lie half bytes apart.
+// them may be read, and returns what is left of mem.
 func alone(v *asm.Vectors, n, size int, mem []byte) []byte {
-	pitch, at, word, half := plan.RoundUp(n*size, plan.LineBytes), unsafe.Pointer(unsafe.SliceData(mem)), v.Step, 2
-	if size == 2 {
-		word, half = 2*v.Step, v.Step
-	}
+	pitch, at := plan.RoundUp(n*size, plan.LineBytes), unsafe.Pointer(unsafe.SliceData(mem))
+	clear(mem[:v.N*pitch])
 	for i := range v.N {
-		to, from := unsafe.Slice((*uint32)(unsafe.Add(at, i*pitch)), pitch/4), unsafe.Add(v.At, i*v.Apart)
-		clear(to)
-		to[(n*size-1)/4] = uint32(*(*uint16)(unsafe.Add(from, (n-1)*v.Step))) // has a word alone if n is odd
-		for w := range to[:n*size/4] {
-			low := unsafe.Add(from, w*word)
-			to[w] = uint32(*(*uint16)(low)) | uint32(*(*uint16)(unsafe.Add(low, half)))<<16
+		to, from := unsafe.Add(at, i*pitch), unsafe.Add(v.At, i*v.Apart)
+		switch {
+		case v.Step == size:
+			copy(unsafe.Slice((*byte)(to), n*size), unsafe.Slice((*byte)(from), n*size))
+		case size == 2:
+			gather(unsafe.Slice((*uint16)(to), n), from, v.Step)
+		default:
+			gather(unsafe.Slice((*uint32)(to), n), from, v.Step)
 		}
 	}
 	*v = asm.Vectors{At: at, N: v.N, Apart: pitch, Step: size}
 	return mem[v.N*pitch:]
+}
+
+// gather sets to to elements that lie step bytes apart from at on.
+func gather[T uint16 | uint32](to []T, at unsafe.Pointer, step int) {
+	for i := range to {
+		to[i] = *(*T)(unsafe.Add(at, i*step))
+	}
 }
 
 // dotSums writes the sums of n blocks of K from first on to sums, those of a block, m x n, after those of the one
