@@ -139,8 +139,8 @@ func (in *tilesOfA) multiply(m int, a, b, src unsafe.Pointer, lds int, dst unsaf
 			block := unsafe.Add(a, p*in.panel+kb/amxStep*in.block)
 			for i := range mr {
 				var odd, even [nr]float32
-				for w, x := range (*[amxStep]uint32)(unsafe.Add(block, i*in.row)) {
-					xOdd, xEven := bf16Input(x&0xffff0000), bf16Input(x<<16)
+				for w, x := range (*[amxStep][2]uint16)(unsafe.Add(block, i*in.row)) { // which lie as in A
+					xOdd, xEven := bf16Input(uint32(x[1])<<16), bf16Input(uint32(x[0])<<16)
 					sumFlushAll(odd[:], xOdd, oddB[w*nr:][:nr])
 					sumFlushAll(even[:], xEven, evenB[w*nr:][:nr])
 				}
