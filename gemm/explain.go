@@ -3,6 +3,7 @@ package gemm
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -31,13 +32,16 @@ func Machines() (names []string) {
 }
 
 // Explain says in some ten lines how a product would be computed in native arithmetic, and why not otherwise.
-// It is an error if there is no such machine, if it has no such kernel, if a size is less than 1, or if C's type or
-// the workers are none of a product's. A pretended machine has of its kernels what this process has of them: where
-// this processor lacks AVX512-VBMI they do not stream fp8 there, either.
+// It is an error if there is no such machine, if it has no such kernel, if a size is less than 1 or memory cannot hold
+// a matrix, or if C's type or the workers are none of a product's. A pretended machine has of its kernels what this
+// process has of them: where this processor lacks AVX512-VBMI they do not stream fp8 there, either.
 func Explain(a Question) (string, error) {
+	const most = math.MaxInt / 16 // elements whose bytes, and those of their sums, an int counts
 	switch {
 	case min(a.M, a.N, a.K) < 1:
 		return "", fmt.Errorf("gemm: Explain: %dx%dx%d has a size less than 1", a.M, a.N, a.K)
+	case !fits(a.M, a.K, most) || !fits(a.K, a.N, most) || !fits(a.M, a.N, most):
+		return "", fmt.Errorf("gemm: Explain: %dx%dx%d: there are no such matrices", a.M, a.N, a.K)
 	case a.Out > asm.F32:
 		return "", fmt.Errorf("gemm: Explain: C holds %v; it may hold bf16, f16 or f32", a.Out)
 	case uint(a.Workers) > MaxWorkers:

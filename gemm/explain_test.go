@@ -2,6 +2,7 @@ package gemm_test
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -27,6 +28,12 @@ func TestExplain(t *testing.T) {
 	}
 	for want, q := range map[string]gemm.Question{
 		`gemm: Explain: 0x1x1 has a size less than 1`: {N: 1, K: 1},
+		fmt.Sprintf(`gemm: Explain: 1x300x%d: there are no such matrices`, math.MaxInt): {
+			M: 1, N: 300, K: math.MaxInt, Machine: "zen5",
+		},
+		fmt.Sprintf(`gemm: Explain: %dx1048576x1048576: there are no such matrices`, math.MaxInt): {
+			M: math.MaxInt, N: 1 << 20, K: 1 << 20, Type: asm.F32, Out: asm.F32, TransB: true, Machine: "amx",
+		},
 		`gemm: Explain: there is no machine "z80"; machines: zen3, zen4, zen5, intel, amx, go`: {
 			M: 1, N: 1, K: 1, Machine: "z80",
 		},
