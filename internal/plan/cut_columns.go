@@ -10,20 +10,19 @@ import (
 )
 
 const (
-	maxSlabs     = 1024     // slabs that workers look at to find one, unless they are many
-	longCols     = 8192     // columns that are read as they lie at a time
-	longRow      = 2 << 10  // bytes of a row of B that are long enough to be read fast, however large the slab
-	itemsEach    = 8        // slabs times items of each of many workers
-	itemBytes    = 64 << 10 // bytes of B of a slab in an item, at least
-	itemsAcc     = 8 << 20  // bytes of accumulators that outlast items, at most
-	twoDepth     = 4096     // elements of K of two panels of A, of which those of one lie together
-	sweepLeast   = 5        // rows for a kernel that sweeps or reads columns as rows: fewer are multiplied where B lies
-	behindPanels = 16       // panels of a block of K before the next, packed behind products
-	sweptPanels  = 2        // panels of B in a piece
+	maxSlabs     = 1024      // slabs that workers look at to find one, unless they are many
+	longCols     = 8192      // columns that are read as they lie at a time
+	longRow      = 2 << 10   // bytes of a row of B that are long enough to be read fast, however large the slab
+	itemsEach    = 8         // slabs times items of each of many workers
+	itemBytes    = 64 << 10  // bytes of B of a slab in an item, at least
+	itemsAcc     = 8 << 20   // bytes of accumulators that outlast items, at most
+	twoDepth     = 4096      // elements of K of two panels of A, of which those of one lie together
+	sweepLeast   = 5         // rows for a kernel that sweeps or reads columns as rows: fewer are multiplied where B lies
+	behindPanels = 16        // panels of a block of K before the next, packed behind products
+	sweptPanels  = 2         // panels of B in a piece
+	longWorkers  = 8         // workers, at most, of which each streams one slab of rows of B, or of two workers two
+	turnedBytes  = 512 << 10 // bytes of a B along K, at most, that a panel of A is multiplied by before the next is
 )
-
-// longWorkers are the most workers of which each streams one slab of rows of B, or of two workers two: long pieces.
-const longWorkers = 8
 
 // streamRow are the bytes of a row of B of which the slabs of more workers are multiples, and slabs that are packed.
 var streamRow = [forms]int{InRows: 256}
@@ -192,9 +191,6 @@ func (q *Problem) streamedSlabs(workers int) (each, wide int) {
 	}
 	return each, wide
 }
-
-// turnedBytes are the most of a B along K that a panel of A is multiplied by before the next panel is.
-const turnedBytes = 512 << 10
 
 // cutTurned says how many tiles of columns are multiplied by a panel of A before the next panel is: a kernel stores the
 // sums of one tile as it begins the next.

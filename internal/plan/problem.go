@@ -55,8 +55,8 @@ func (q *Problem) Words(n int) int { return q.Kernel.Words(q.Elem, n) }
 const (
 	StageWords = 256      // words of K in a panel, if that leaves a panel of B in panelBytes
 	panelBytes = 32 << 10 // bytes of a panel of B, at most
-	// SplitUnit is what the parts of a split K are multiples of: the depth of a
-	// stage of cuBLAS's kernels, and of the steps of every kernel here.
+	// SplitUnit is what the parts of a split K are multiples of: the depth of a stage of cuBLAS's kernels, and of the
+	// steps of every kernel here.
 	SplitUnit = 64
 	// PromotionUnit is the same for parts of elements: no step of a kernel crosses it.
 	PromotionUnit = 32
