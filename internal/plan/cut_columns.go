@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"example.com/leafhopper/asm"
-	"example.com/leafhopper/barrier"
+
 	"example.com/leafhopper/pipeline"
 	"example.com/leafhopper/tile"
 )
@@ -19,7 +19,6 @@ const (
 	twoDepth     = 4096      // elements of K of two panels of A, of which those of one lie together
 	sweepLeast   = 5         // rows for a kernel that sweeps or reads columns as rows: fewer are multiplied where B lies
 	behindPanels = 16        // panels of a block of K before the next, packed behind products
-	sweptPanels  = 2         // panels of B in a piece
 	longWorkers  = 8         // workers, at most, of which each streams one slab of rows of B, or of two workers two
 	turnedBytes  = 512 << 10 // bytes of a B along K, at most, that a panel of A is multiplied by before the next is
 )
@@ -42,7 +41,7 @@ func (q *Problem) refusesColumns() refusal {
 		return turnedC
 	case q.slabSource().lies():
 		return liesNear
-	case q.streamBytes() > barrier.MaxTx*tile.PanelTxUnit:
+	case q.streamBytes() > maxStage:
 		return longA
 	}
 	return fits
@@ -160,9 +159,10 @@ func (q *Problem) cutColumns(g *Plan) {
 	case BehindB:
 		block = max(1, min(behindPanels, (ScratchBytes-q.BehindBytes(g))/(q.SumsEach(g)*strip)))
 	case SweptB:
-		block = max(1, BroomAcc/(q.SumsEach(g)*strip)/sweptPanels) * sweptPanels
+		piece := asm.SweepN / k.NR
+		block = max(1, BroomAcc/(q.SumsEach(g)*strip)/piece) * piece
 		slabs := max(q.On.sweptSlabs[q.Crowd(workers)]*workers, CeilDiv(panels, max(1, widest/CeilDiv(q.M, k.NR))))
-		cols = RoundUp(CeilDiv(panels, slabs), sweptPanels)
+		cols = RoundUp(CeilDiv(panels, slabs), piece)
 	case StreamedB:
 		block = min(longCols, (ScratchBytes-2*tile.SlotAlign)/(q.M*4)) / k.NR
 		each, wide := q.streamedSlabs(workers)

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/barrier"
 	"example.com/leafhopper/tile"
 )
 
@@ -24,7 +25,7 @@ const (
 	// second-level cache keeps the panels of B that are packed at once.
 	maxSlabRows = 128
 	// maxStage keeps a stage's transaction count within what a barrier counts.
-	maxStage = (1<<20 - 1) * tile.PanelTxUnit
+	maxStage = barrier.MaxTx * tile.PanelTxUnit
 )
 
 // A product of few elements and a deep K is a few dot products.

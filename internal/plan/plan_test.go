@@ -324,7 +324,7 @@ func checkColumns(q *Problem, g *Plan) error {
 	case BehindB:
 		return nil // panels are before the accumulators
 	case SweptB:
-		if got := sweptPanels * k.PanelB(q.Words(g.Depth)); got > asm.SweepRoom {
+		if got := asm.SweepN / k.NR * k.PanelB(q.Words(g.Depth)); got > asm.SweepRoom {
 			return fmt.Errorf("a piece of B takes %d bytes, there are %d", got, asm.SweepRoom)
 		}
 		return nil
