@@ -92,7 +92,8 @@
 // What is wrong with the operands or options is reported before anything is written, with the operand's name and the
 // sizes that do not fit. That C shares elements with A or B is an error. Views that interleave, like the left and the
 // right half of a matrix, are told apart if they have the same row pitch in bytes; with different ones, C may not lie
-// within the range of memory that an input spans. A and B may overlap. Later only [WithContext] ends it.
+// within the range of memory that an input spans. A and B may overlap. Once work has started only the context can end
+// it; C is then a mixture of old and new elements and of incomplete sums.
 //
 // # How a product is cut
 //

@@ -18,8 +18,12 @@ import (
 // Multiply computes C = alpha·A·B + beta·C for an M x K matrix A, a K x N matrix B and an M x N matrix C, each
 // possibly a transposed view. alpha is 1 and beta is 0 unless [WithAlpha] and [WithBeta] say otherwise; with beta 0
 // the old C is never read. [WithScales], [WithBias], [WithRowBias] and [WithActivation] say what else becomes of the
-// sums, in the order of the package's Epilogues. Its Conventions say how they are rounded and what becomes of NaN and
-// Inf, Same bits on what the bits of the result depend.
+// sums, in the order of the package's Epilogues. Products are accumulated in float32; a 16-bit C is rounded once, to
+// nearest even, at the end. NaN and Inf propagate as IEEE 754 says: no zero is skipped, not even alpha = 0, nor the
+// sums of K = 0, which are 0.
+//
+// The bits of the result depend on the operands, what the options make of their sums, the kernel and, in Hopper's
+// arithmetic, [WithSplitK] and [WithPromotion], not on the number of workers, the depth of the ring or the tile.
 //
 // Multiply returns an error, before it writes anything, if
 //   - the shapes do not match, a stride is too small or a slice too short;

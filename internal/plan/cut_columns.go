@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"example.com/leafhopper/asm"
-
 	"example.com/leafhopper/pipeline"
 	"example.com/leafhopper/tile"
 )
