@@ -248,7 +248,7 @@ func (s *slabSearch) try(tiles, wide int) {
 	cut := SlabCut{
 		Rows: tiles * k.MR, Cols: wide * k.NR, Across: across, Count: down * across, Ranges: s.ranges, Span: s.span,
 	}
-	bytes := float64(min(cut.Rows, s.M)+min(cut.Cols, s.N)) * float64(s.K*s.Elem.Size()) * s.part // of A and B
+	bytes := float64(cut.Rows+cut.Cols) * float64(s.K*s.Elem.Size()) * s.part // of whole tiles
 	if cut.Count*s.ranges > barrier.MaxCount || bytes > slabBytes {
 		return
 	}

@@ -20,7 +20,7 @@ const (
 const (
 	streamMin = 1 << 18  // least elements of a B whose columns are shared; smaller ones stay in a cache
 	slabsEach = 4        // slabs for each of several workers, of which one may be slow
-	slabBytes = 64 << 20 // bytes of A and B of a slab, for which a context waits
+	slabBytes = 64 << 20 // bytes of whole tiles of A and B of a slab, for which a context waits
 	// Rows of a slab, at most, unless tiles of the kernel are high or more rows stay in a cache: beside them a
 	// second-level cache keeps the panels of B that are packed at once.
 	maxSlabRows = 128
@@ -36,7 +36,6 @@ const (
 	dotFew    = 7         // most vectors of A and B there
 	DotStep   = 8         // most elements from one of a vector to the next
 	dotShare  = 128 << 10 // fewest bytes of A and B that are worth a worker
-
 )
 
 // callFlops are those of one call of a microkernel, which cannot be preempted: about 100 µs of AVX2.

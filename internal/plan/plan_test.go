@@ -238,7 +238,7 @@ func checkSlabs(q *Problem, g *Plan) error {
 		return nil
 	case c.Ranges > 1 && (q.Blocks()-c.Span+1)*q.M*q.N*4 > sharedBytes:
 		return fmt.Errorf("%d sums of each element are kept apart", q.Blocks()-c.Span+1)
-	case g.Share == BySlabs && float64(min(c.Rows, q.M)+min(c.Cols, q.N))*
+	case g.Share == BySlabs && float64(c.Rows+c.Cols)*
 		float64(min(c.Span*q.ChainK(), q.K)*q.Elem.Size()) > slabBytes:
 		return fmt.Errorf("a context would wait too long")
 	case g.B == StreamedB && k.PanelA(q.Words(q.K))+high*min(c.Cols, q.N)*4 > ScratchBytes-2*tile.SlotAlign:
