@@ -34,8 +34,11 @@ func (w Workload) operands() Workload {
 // maxDim bounds each dimension, so that no count of elements overflows in 64 bits.
 const maxDim = 1 << 20
 
-// promotionUnit is what [gemm.WithPromotion] takes multiples of.
-const promotionUnit = 32
+// What [gemm.WithPromotion] takes multiples of, and by a B that is packed.
+const (
+	promotionUnit       = 32
+	promotionUnitPacked = 64
+)
 
 // Flops returns the floating-point operations of one product, 2·M·N·K.
 func (w Workload) Flops() float64 { return 2 * float64(w.M) * float64(w.N) * float64(w.K) }
@@ -114,6 +117,10 @@ type Variant struct {
 func (v Variant) Validate() error {
 	if err := v.Workload.Validate(); err != nil {
 		return err
+	}
+	if v.Prepacked && v.Arith == gemm.Hopper && v.Promotion%promotionUnitPacked != 0 {
+		return fmt.Errorf("bench: promotion every %d elements of K is not a multiple of %d, as B is packed",
+			v.Promotion, promotionUnitPacked)
 	}
 	if v.Depth < 0 || v.Depth > gemm.MaxDepth {
 		return fmt.Errorf("bench: depth %d is outside 0..%d", v.Depth, gemm.MaxDepth)

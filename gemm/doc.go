@@ -163,7 +163,8 @@
 // with few rows; with AMX of little more than 1 MiB. Workers that share out K have the sums of its blocks from the
 // engine, at most 2 MiB, or of dot products a 64th of A and B.
 //
-// In steady state, that is with rings of the size already there, Multiply allocates nothing, whatever its options.
+// In steady state, that is with rings of the size already there, Multiply allocates nothing, whatever its options
+// but [WithTrace].
 //
 // # Concurrency
 //

@@ -18,7 +18,7 @@ type Question struct {
 	Type, Out      asm.Type
 	TransA, TransB bool
 	Packed         bool
-	Workers        int    // that may compute; 0 is all
+	Workers        int    // that may compute, on as many processors; 0 is as many as there are
 	Machine        string // to pretend, one of Machines; "" is this one
 	Kernel         string // of the machine; "" is the best
 }

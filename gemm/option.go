@@ -114,7 +114,7 @@ func WithTile(m, n, k int) Option { return Option{kind: optTile, n: [3]int{m, n,
 
 // An Activation is a function that [WithActivation] applies to each element of C. Of a NaN it is a NaN, and of an
 // infinity the limit. Tanh and, unless it is below 2^-119, Sigmoid and SiLU are off by less than 2, 3 and 4 units in
-// float32's last place, GELU and GELUTanh by less than 1 and 1.5 of their argument's, as where they are close to zero
+// float32's last place, GELU and GELUTanh by less than 1.1 and 1.5 of their argument's, as where they are close to zero
 // they come of a difference. In [Hopper]'s arithmetic GELUTanh is that of the GPU, by a tanh that is off by up to 2^-16
 // of itself, and of -Inf a NaN.
 type Activation = asm.Activation
@@ -156,7 +156,8 @@ type Trace = pipeline.Trace
 
 // WithTrace has the workers note in t, which it empties first, what they do and when; and,
 // while package runtime/trace is on, as regions there. It costs a fraction of a microsecond
-// for each part of the product, and memory. After an error t ends where the product did.
+// for each part of the product, and memory. After an error t ends where the product did; one that is found before
+// work starts leaves it as it was.
 func WithTrace(t *Trace) Option {
 	return Option{kind: optTrace, at: [2]unsafe.Pointer{unsafe.Pointer(t)}}
 }
@@ -235,7 +236,7 @@ func (s *settings) set(o *Option) error {
 		return within("WithSplitK: ", s.splitK, 1, MaxSplitK)
 	case optPromotion:
 		if o.n[0] < 0 || o.n[0]%plan.PromotionUnit != 0 {
-			return fmt.Errorf("gemm: WithPromotion: %d is not a multiple of %d", o.n[0], plan.PromotionUnit)
+			return fmt.Errorf("gemm: WithPromotion: %d is neither 0 nor a multiple of %d above", o.n[0], plan.PromotionUnit)
 		}
 		s.promotion = o.n[0]
 	case optArithmetic:

@@ -28,9 +28,10 @@ type Packed[T Element] struct {
 }
 
 // Pack copies b into the layout of the kernel that Multiply would choose, or that [WithKernel] and [WithArithmetic]
-// name; other options are checked and have no effect. It is an error if b is malformed, an option is out of its
-// range, or there is no such kernel here for its type. On 64-bit systems only memory limits the size; on 32-bit ones
-// more bytes than an int counts are an error, too.
+// name: weights in fp8 that wider operands are to be multiplied by need a kernel of theirs. Other options are checked
+// and have no effect. It is an error if b is malformed, an option is out of its range, or there is no such kernel here
+// for its type. On 64-bit systems only memory limits the size; on 32-bit ones more bytes than an int counts are an
+// error, too.
 func Pack[T Element](b Matrix[T], opts ...Option) (*Packed[T], error) {
 	s := settings{alpha: 1}
 	if err := s.apply(opts); err != nil {

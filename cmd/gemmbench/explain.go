@@ -49,9 +49,10 @@ func setupExplain(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) 
 		if q.Workers < 0 || q.Workers > gemm.MaxWorkers {
 			return usagef("explain: -workers: %d is outside 0..%d", q.Workers, gemm.MaxWorkers)
 		}
+		q.Machine = strings.ToLower(q.Machine)
 		text, err := gemm.Explain(q)
 		if err != nil {
-			return usagef("explain: %w", err)
+			return usagef("explain: %s", strings.TrimPrefix(err.Error(), "gemm: Explain: "))
 		}
 		if _, err := fmt.Fprint(stdout, text); err != nil {
 			return usagef("explain: writing the result: %w", err)

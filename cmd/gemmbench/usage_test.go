@@ -67,6 +67,7 @@ func TestBadArguments(t *testing.T) {
 		{"-arith hopper,", `-arith: "" is not one of native, hopper`},
 		{"-splitk 0", `-splitk: "0" is outside 1..1024`},
 		{"-promotion 48 -arith hopper", "promotion every 48 elements of K is not a multiple of 32"},
+		{"-promotion 96 -arith hopper -prepacked", "promotion every 96 elements of K is not a multiple of 64"},
 		{"-promotion -32", `-promotion: "-32" is outside 0..1048576`},
 		{"-promotion 64 -splitk 2 -arith hopper", "split in 2 parts or promoted every 64 elements"},
 		{"-splitk 2000", `-splitk: "2000" is outside 1..1024`},

@@ -148,6 +148,18 @@ func TestLatency(t *testing.T) {
 	})
 }
 
+// TestLatencyDeep: a tile of a few elements takes as long as a whole one, so where K is deep the context is looked at
+// within it.
+func TestLatencyDeep(t *testing.T) {
+	eachKernel(t, asm.F32, func(t *testing.T, on *Machine, k *asm.Kernel) {
+		q := posed(on, k, asm.F32, "NN", 1, 1, 6_000_000)
+		q.Staff(2, 2, true)
+		if g := Choose(&q); k.Arithmetic == asm.Hopper && g.Share != ByRing {
+			t.Errorf("%v, want a ring, which has steps of K", &g)
+		}
+	})
+}
+
 // TestFetching checks that many workers with AMX share products of few rows, which are fetching rather than
 // multiplying, and leave a cube of as many flops to one.
 func TestFetching(t *testing.T) {
