@@ -7,40 +7,7 @@ import (
 	"strings"
 )
 
-// A wording is the name of what a plan chooses, and what it means.
-type wording struct{ name, says string }
-
-var (
-	formNames = [...]string{"in rows", "along K", "packed"}
-	sharings  = [...]wording{
-		ByCaller:  {"caller", "by nobody: its caller computes it"},
-		BySlabs:   {"slabs", "by slabs of C, for which each worker fetches what they need"},
-		ByColumns: {"columns", "by columns of B, by which each worker multiplies all of A"},
-		ByRing:    {"ring", "by a ring, whose slots workers fill and multiply from"},
-	}
-	sourcesA = [...]wording{
-		RowsOfA:   {"rows", "from where it lies"},
-		PanelsOfA: {"panels", "from panels that who computes packs"},
-		SlotsOfA:  {"slots", "from panels in slots, packed once for all"},
-	}
-	sourcesB = [...]wording{
-		UnpackedB: {"unpacked", "from where it lies, by tiles of any width"},
-		StreamedB: {"streamed", "once, from where it lies or is packed, by kernels for few rows"},
-		TurnedB:   {"turned", "from where it lies, its columns as rows of A"},
-		StoredB:   {"stored", "from the panels that were packed before"},
-		PackedB:   {"packed", "from panels that who computes packs first"},
-		BehindB:   {"behind", "from panels that are packed behind the products of those before"},
-		SweptB:    {"swept", "from pieces that the kernel packs as it multiplies"},
-		SlotsOfB:  {"slots", "from panels in slots, packed once for all"},
-		DotsOfB:   {"dots", "as blocks of K side by side, as A, too"},
-	}
-	keepers = [...]wording{
-		InRegisters: {"registers", "nowhere: K is one block"},
-		InC:         {"C", "in C"},
-		InScratch:   {"scratch", "in memory of who computes"},
-		InEngine:    {"engine", "in memory of the engine"},
-	}
-)
+var formNames = [...]string{"in rows", "along K", "packed"}
 
 func (f Form) String() string { return formNames[f] }
 
