@@ -51,7 +51,7 @@ func (st *columnGrid) computePanels(s *scratch, t *spin.Turn, item, from, to int
 	acc := st.accumulators(unsafe.Add(chain, apart), from)
 	for ; step < last; step++ {
 		g.from, g.sums, g.chain, g.a.at = from, lines{acc, st.Kernel.NR * 4}, chain, st.stepA(step)
-		g.k0, g.n = st.depthOf(step)
+		g.k0, g.n = st.stepOf(step)
 		if st.g.B == plan.SweptB {
 			st.sweep(&s.sweep, &g, t, step+1 < last)
 		}
@@ -66,7 +66,7 @@ func (st *columnGrid) computePanels(s *scratch, t *spin.Turn, item, from, to int
 // lines from each other, though each has columns of its own, for a processor fetches the lines after them, too.
 func (st *columnGrid) computeStreamed(mem unsafe.Pointer, t *spin.Turn, item, col, n int) {
 	from, to := st.stepsOf(item)
-	a := stepsOfA{st.stepA(0), st.bytesA(), st.g.Depth}
+	a := stepsOfA{st.stepA(0), st.bytesA(), st.g.Step}
 	sums, wait := lines{mem, n * 4}, lines{forward(st.acc, col*4), st.N * 4}
 	if item > 0 {
 		asm.CopyRows(sums.at, sums.pitch, wait.at, wait.pitch, st.M, n*4)

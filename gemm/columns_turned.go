@@ -33,8 +33,8 @@ func (st *columnGrid) multiplyTurned(acc, tail unsafe.Pointer, t *spin.Turn, ite
 	chain := unsafe.Add(tail, high*lineTail)
 	first, last := st.stepsOf(item)
 	for step := first; step < last; step++ {
-		k0 := step * st.g.Depth
-		n := min(st.K-k0, st.g.Depth)
+		k0 := step * st.g.Step
+		n := min(st.K-k0, st.g.Step)
 		if rest := n % unit; rest > 0 {
 			clear(unsafe.Slice((*byte)(tail), high*lineTail))
 			asm.CopyRows(tail, lineTail, st.b.at(k0+n-rest, at), pitchB, high, rest*st.b.elem.Size())

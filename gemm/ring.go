@@ -48,7 +48,7 @@ func (r *ring) describe(st Stats) Stats {
 	st.Depth, st.Stages = r.Depth, r.Items()
 	st.TileM, st.TileN, st.TileK, st.Tiles = r.BM, r.BN, r.BK, r.TilesM*r.TilesN
 	for step := range r.Steps {
-		_, k := r.DepthOf(step)
+		_, k := r.StepOf(step)
 		st.Bytes += int64(r.mapA.BoxBytes(r.M, k))*int64(r.TilesN) + int64(r.mapB.BoxBytes(r.N, k))*int64(r.TilesM)
 	}
 	return st
@@ -93,7 +93,7 @@ func (r *ring) colsOf(col int) int { return min(r.BN, r.N-col) }
 func (r *ring) Expect(item, cta int) int {
 	row, col, step := r.Tile(item)
 	_, rows := r.rowsOf(row, cta)
-	_, k := r.DepthOf(step)
+	_, k := r.StepOf(step)
 	return (r.mapA.BoxBytes(rows, k) + r.mapB.BoxBytes(r.colsOf(col), k)) / tile.PanelTxUnit
 }
 
@@ -101,14 +101,14 @@ func (r *ring) Expect(item, cta int) int {
 func (r *ring) Load(stage, item, cta, job int, bars []barrier.Barrier) {
 	row, _, step := r.Tile(item)
 	first, rows := r.rowsOf(row, cta)
-	k0, k := r.DepthOf(step)
+	k0, k := r.StepOf(step)
 	load(&r.mapA, r.slotA(stage, cta), first, rows, job*r.JobRows, r.JobRows, k0, k, bars)
 }
 
 // LoadMulticast implements [pipeline.Program]: it copies the job's columns of B.
 func (r *ring) LoadMulticast(stage, item, job int, bars []barrier.Barrier) {
 	_, col, step := r.Tile(item)
-	k0, k := r.DepthOf(step)
+	k0, k := r.StepOf(step)
 	load(&r.mapB, r.slotB(stage), col, r.colsOf(col), job*r.JobCols, r.JobCols, k0, k, bars)
 }
 
@@ -123,7 +123,7 @@ func (r *ring) Compute(stage, item, cta, slab int) {
 	if rows <= 0 || from >= to {
 		return
 	}
-	k0, depth := r.DepthOf(step)
+	k0, depth := r.StepOf(step)
 	k, words := r.Kernel, r.Words(depth)
 	sums := (cta*r.RowSlabs*r.SlabRows+at)*r.BN*4 + from*r.SlabRows*4
 	g := group{

@@ -42,13 +42,13 @@ func (in *slab) runPanels(from, to int) {
 		b = unsafe.Add(g.a.at, plan.RoundUp(in.room.A, tile.SlotAlign))
 		if in.room.Acc > 0 {
 			sums, g.stripBytes = lines{unsafe.Add(b, plan.RoundUp(in.room.B, tile.SlotAlign)), pitch}, 0
-			if in.g.Depth < in.K {
+			if in.g.Step < in.K {
 				g.stripBytes = in.room.Acc
 			}
 		}
 	}
-	for g.k0 = 0; g.k0 < in.K; g.k0 += in.g.Depth {
-		g.n = min(in.g.Depth, in.K-g.k0)
+	for g.k0 = 0; g.k0 < in.K; g.k0 += in.g.Step {
+		g.n = min(in.g.Step, in.K-g.k0)
 		if in.g.A == plan.RowsOfA {
 			g.a = lines{in.a.at(0, g.k0), in.a.pitch()}
 		} else {

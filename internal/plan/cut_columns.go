@@ -60,14 +60,14 @@ func (q *Problem) mostRows() (most int, held bool) {
 func (q *Problem) PlanColumns() Plan {
 	workers := q.AtOnce()
 	g := Plan{Share: ByColumns, A: SlotsOfA, B: q.streamSource(), Workers: workers}
-	g.Depth = q.streamDepth(g.B)
+	g.Step = q.streamStep(g.B)
 	c := &g.Columns
 	high, _ := q.panelOfA(g.B, 0)
 	c.PanelsA = CeilDiv(q.M, high)
-	unit := q.UnitK(g.Depth)
-	c.Each = CeilDiv(unit, g.Depth)
+	unit := q.UnitK(g.Step)
+	c.Each = CeilDiv(unit, g.Step)
 	before := (q.K - 1) / unit
-	c.Steps = before*c.Each + CeilDiv(q.K-before*unit, g.Depth)
+	c.Steps = before*c.Each + CeilDiv(q.K-before*unit, g.Step)
 	q.cutColumns(&g)
 	q.cutItems(&g)
 	switch {
@@ -104,8 +104,8 @@ func (q *Problem) streamSource() SourceB {
 	return PackedB
 }
 
-// streamDepth returns the elements of K in a step.
-func (q *Problem) streamDepth(b SourceB) int {
+// streamStep returns the elements of K in a step.
+func (q *Problem) streamStep(b SourceB) int {
 	switch {
 	case b == BehindB && q.FormB != InPanels:
 		return q.On.fresh[q.FormB] * q.Kernel.KPack
@@ -140,7 +140,7 @@ func (q *Problem) streamBytes() int64 {
 		return math.MaxInt64 // an int of 32 bits does not count them
 	}
 	b := q.streamSource()
-	blocks := CeilDiv(q.K, q.streamDepth(b)) + CeilDiv(q.K, q.ChainK())
+	blocks := CeilDiv(q.K, q.streamStep(b)) + CeilDiv(q.K, q.ChainK())
 	rows, bytes := q.panelOfA(b, q.Words(q.K))
 	return int64(CeilDiv(q.M, rows)) * int64(bytes+tile.SlotAlign*blocks)
 }
@@ -150,7 +150,7 @@ func (q *Problem) cutColumns(g *Plan) {
 	k, c, workers := q.Kernel, &g.Columns, g.Workers
 	panels, strip, size := CeilDiv(q.N, k.NR), q.BytesStrip(g), q.ElemB.Size()
 	least := slabsEach * workers
-	cols, block := max(1, panels/least), max(1, min(StreamB/k.PanelB(q.Words(g.Depth)), streamAcc/strip))
+	cols, block := max(1, panels/least), max(1, min(StreamB/k.PanelB(q.Words(g.Step)), streamAcc/strip))
 	widest := max(slabBytes/(q.K*size), longRow/size) / k.NR
 	switch g.B {
 	case PackedB:
@@ -194,7 +194,7 @@ func (q *Problem) streamedSlabs(workers int) (each, wide int) {
 // cutTurned says how many tiles of columns are multiplied by a panel of A before the next panel is: a kernel stores the
 // sums of one tile as it begins the next.
 func (q *Problem) cutTurned(g *Plan) {
-	k, deep := q.Kernel, min(q.K, g.Depth)
+	k, deep := q.Kernel, min(q.K, g.Step)
 	near, call := turnedBytes/(k.MR*deep*q.ElemB.Size()), CallLimit(k)/TileFlops(k, q.Words(deep))
 	g.Columns.TurnedTiles = max(1, min(near, call, StreamB/q.BytesStrip(g)))
 }
@@ -233,7 +233,7 @@ func (q *Problem) BytesAcc(g *Plan) int {
 
 // BehindBytes returns the bytes of two panels, and SumsEach how many strips of sums a panel of columns has: those
 // of a block of K are apart if it takes several steps.
-func (q *Problem) BehindBytes(g *Plan) int { return 2 * q.Kernel.PanelB(q.Words(g.Depth)) }
+func (q *Problem) BehindBytes(g *Plan) int { return 2 * q.Kernel.PanelB(q.Words(g.Step)) }
 
 func (q *Problem) SumsEach(g *Plan) int {
 	if g.Columns.Each > 1 && g.Columns.Steps > g.Columns.Each {

@@ -38,7 +38,7 @@ func (q *Problem) PlanRing() Plan {
 		g.B = PackedB
 	}
 	q.cutRing(&g.Ring, c, g.B != SlotsOfB, free && c < Many || q.narrow())
-	g.Depth = g.Ring.BK
+	g.Step = g.Ring.BK
 	g.Past = q.exceeds(1) // for who stores a part comes late, if ever, to the next
 	return g
 }
@@ -85,7 +85,7 @@ func (g *RingCut) cutK(q *Problem) {
 	k := q.Kernel
 	words, step := q.Words(q.K), k.KStep(q.Elem)
 	g.blockK = q.ChainK()
-	deep := stageDepth(k, step)
+	deep := panelWords(k, step)
 	depth := min(deep, words)
 	switch {
 	case k.Arithmetic == asm.Native:
@@ -175,8 +175,8 @@ func (g *RingCut) Tile(item int) (row, col, step int) {
 	return i * g.BM * g.CTAs, j * g.BN, step
 }
 
-// DepthOf returns the first element of K of a step and how many it has. No step crosses from one block to the next.
-func (g *RingCut) DepthOf(step int) (first, n int) {
+// StepOf returns the first element of K of a step and how many it has. No step crosses from one block to the next.
+func (g *RingCut) StepOf(step int) (first, n int) {
 	block := step / g.blockSteps
 	first = block*g.blockK + step%g.blockSteps*g.BK
 	end := min((block+1)*g.blockK, g.extentK)

@@ -18,7 +18,7 @@ const (
 // of it, and why that would be slow.
 func (q *Problem) planSlabs() (g Plan, no refusal) {
 	k, workers := q.Kernel, q.AtOnce()
-	g = Plan{Share: BySlabs, A: PanelsOfA, B: q.slabSource(), Depth: min(q.K, q.StageK())}
+	g = Plan{Share: BySlabs, A: PanelsOfA, B: q.slabSource(), Step: min(q.K, q.StageK())}
 	if g.B == UnpackedB || g.B != StreamedB && q.readsA() && (q.M >= k.MR || k.Edge() != nil) {
 		g.A = RowsOfA
 	}
@@ -102,13 +102,13 @@ func (q *Problem) refusesSlabs(g *Plan, workers int) refusal {
 }
 
 // blockBytesA returns the bytes of A of a block of K.
-func (q *Problem) blockBytesA(g *Plan) float64 { return float64(q.M) * float64(g.Depth*q.Elem.Size()) }
+func (q *Problem) blockBytesA(g *Plan) float64 { return float64(q.M) * float64(g.Step*q.Elem.Size()) }
 
 // hasRoom says where sums of slabs of so many rows and columns wait, and reports whether scratch memory is enough for
 // them. If it is not, they wait in C, where that holds them as they are.
 func (q *Problem) hasRoom(g *Plan, rows, cols int) (enough bool) {
 	switch g.Sums = InScratch; {
-	case g.Depth == q.K:
+	case g.Step == q.K:
 		g.Sums = InRegisters
 	case g.B.lies() && q.Direct() && (g.B == UnpackedB || cols >= q.N): // see Plan.Sums
 		g.Sums = InC
@@ -126,11 +126,11 @@ func (q *Problem) Room(g *Plan, rows, cols int) (r Room, enough bool) {
 		return r, true
 	}
 	k := q.Kernel
-	panels, words, strips := CeilDiv(rows, k.MR), q.Words(g.Depth), 1
+	panels, words, strips := CeilDiv(rows, k.MR), q.Words(g.Step), 1
 	if g.B == PackedB {
 		r.B = k.PanelB(words)
 	}
-	if g.Depth < q.K {
+	if g.Step < q.K {
 		strips = CeilDiv(cols, k.NR)
 	}
 	// In floating point, for of many rows an int of 32 bits does not count the bytes.

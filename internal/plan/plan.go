@@ -11,7 +11,7 @@ type Plan struct {
 	Sums    Keeper // of a block of K; kernels that read B where it lies add them to those before themselves
 	Workers int    // who compute
 	Past    bool   // C is larger than the caches
-	Depth   int    // elements of K of a panel of B
+	Step    int    // elements of K of a panel of B
 	Room    Room   // in scratch memory, of the largest slab
 	Slabs   SlabCut
 	Columns ColumnCut
@@ -125,7 +125,7 @@ func (g *Plan) String() string {
 	case ByColumns:
 		c := &g.Columns
 		s += fmt.Sprintf(" · %s, %s of %d columns, %d at a time, K in steps of %d",
-			Count(g.Workers, "worker"), Count(c.Slabs, "slab"), c.Cols, min(c.Cols, c.Block), g.Depth)
+			Count(g.Workers, "worker"), Count(c.Slabs, "slab"), c.Cols, min(c.Cols, c.Block), g.Step)
 		if c.Items > 1 {
 			s += fmt.Sprintf(" and %d parts", c.Items)
 		}
@@ -168,7 +168,7 @@ type ColumnCut struct {
 	Block     int // columns of a slab at a time, which scratch memory bounds
 	Slabs     int
 	PanelsA   int
-	Steps     int // of K, of Depth elements each
+	Steps     int // of K, of Step elements each
 	Each      int // steps of a block of K, or 1 if a step has several of those
 	Items     int // parts of K
 	Span      int // steps of an item

@@ -27,7 +27,7 @@ func checkRing(q *Problem, g *RingCut) error {
 		}
 	}
 	if err := cover("steps", g.Steps, q.K, func(step int) (from, to int) {
-		from, n := g.DepthOf(step)
+		from, n := g.StepOf(step)
 		if n > g.BK || from/g.blockK != (from+n-1)/g.blockK {
 			return from, from // which is an error
 		}

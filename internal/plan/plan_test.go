@@ -247,8 +247,8 @@ func checkSlabs(q *Problem, g *Plan) error {
 		return nil
 	}
 	// What a worker needs at once, in floating point, as an int of 32 bits may not count it.
-	words, strips := q.Words(g.Depth), 1
-	if g.Depth < q.K {
+	words, strips := q.Words(g.Step), 1
+	if g.Step < q.K {
 		strips = CeilDiv(min(c.Cols, q.N), k.NR) // all of which wait for more of K
 	}
 	panels, most := float64(CeilDiv(high, k.MR)), float64(ScratchBytes-2*tile.SlotAlign)
@@ -278,8 +278,8 @@ func checkSlabs(q *Problem, g *Plan) error {
 func checkColumns(q *Problem, g *Plan) error {
 	k, c := q.Kernel, &g.Columns
 	steps := 0
-	for left := q.K; left > 0; left -= q.UnitK(g.Depth) {
-		steps += CeilDiv(min(left, q.UnitK(g.Depth)), g.Depth)
+	for left := q.K; left > 0; left -= q.UnitK(g.Step) {
+		steps += CeilDiv(min(left, q.UnitK(g.Step)), g.Step)
 	}
 	err := cover("columns", c.Slabs, q.N, func(i int) (from, to int) { return i * c.Cols, min((i+1)*c.Cols, q.N) })
 	switch {
@@ -287,8 +287,8 @@ func checkColumns(q *Problem, g *Plan) error {
 		return err
 	case c.Block < 1 || c.Cols%k.NR != 0 || c.Block%k.NR != 0:
 		return fmt.Errorf("slabs of %d columns and blocks of %d are not panels of %d", c.Cols, c.Block, k.NR)
-	case g.Depth < 1 || g.Depth%k.KPack != 0 || c.Steps != steps:
-		return fmt.Errorf("%d steps of %d elements of K, in words of %d", c.Steps, g.Depth, k.KPack)
+	case g.Step < 1 || g.Step%k.KPack != 0 || c.Steps != steps:
+		return fmt.Errorf("%d steps of %d elements of K, in words of %d", c.Steps, g.Step, k.KPack)
 	case c.Items < 1 || c.Items > pipeline.MaxDepth || c.Span < 1 || c.Span%c.Each != 0 ||
 		(c.Items-1)*c.Span >= c.Steps || c.Items*c.Span < c.Steps:
 		return fmt.Errorf("%d items of %d steps are not %d steps", c.Items, c.Span, c.Steps)
@@ -324,7 +324,7 @@ func checkColumns(q *Problem, g *Plan) error {
 	case BehindB:
 		return nil // panels are before the accumulators
 	case SweptB:
-		if got := asm.SweepN / k.NR * k.PanelB(q.Words(g.Depth)); got > asm.SweepRoom {
+		if got := asm.SweepN / k.NR * k.PanelB(q.Words(g.Step)); got > asm.SweepRoom {
 			return fmt.Errorf("a piece of B takes %d bytes, there are %d", got, asm.SweepRoom)
 		}
 		return nil
@@ -342,7 +342,7 @@ func checkColumns(q *Problem, g *Plan) error {
 		}
 		return nil
 	}
-	if got := panels * k.PanelB(q.Words(min(g.Depth, q.K))); q.FormB != InPanels && got > StreamB {
+	if got := panels * k.PanelB(q.Words(min(g.Step, q.K))); q.FormB != InPanels && got > StreamB {
 		return fmt.Errorf("%d panels of B take %d bytes, there are %d", panels, got, StreamB)
 	}
 	return nil

@@ -81,7 +81,7 @@ func (q *Problem) StageK() int {
 	case q.Kernel.Arithmetic == asm.Native || q.Part > 0:
 		return q.ChainK()
 	}
-	return stageDepth(q.Kernel, q.Kernel.KStep(q.Elem)) * q.Kernel.KPack
+	return panelWords(q.Kernel, q.Kernel.KStep(q.Elem)) * q.Kernel.KPack
 }
 
 // StageElements returns the elements of K in a stage of a packed B. In Hopper's
@@ -93,8 +93,8 @@ func StageElements(k *asm.Kernel, t asm.Type) int {
 	return t.Block()
 }
 
-// stageDepth returns the words of K in a stage, a multiple of step.
-func stageDepth(k *asm.Kernel, step int) int {
+// panelWords returns the words of K in a stage, a multiple of step.
+func panelWords(k *asm.Kernel, step int) int {
 	return max(step, min(StageWords, panelBytes*step/k.PanelB(step))/step*step)
 }
 
