@@ -64,7 +64,7 @@ func Explain(a Question) (string, error) {
 	p := a.product(k)
 	p.survey(on)
 	q := &p.Problem
-	workers := cmp.Or(a.Workers, plan.Here.Cores())
+	workers := cmp.Or(a.Workers, processors())
 	q.Staff(workers, workers, false)
 	g := plan.Choose(q)
 	var t strings.Builder

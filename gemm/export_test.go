@@ -10,7 +10,7 @@ import (
 )
 
 // Tests pretend machines with more processors than this one.
-func init() { plan.Here.Cores = func() int { return runtime.GOMAXPROCS(0) } }
+func init() { processors = func() int { return runtime.GOMAXPROCS(0) } }
 
 // OnRing multiplies as e.Multiply does, but on the ring, or by columns if the rows
 // are few, however small the product is. No dimension may be 0.

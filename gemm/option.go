@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/internal/cores"
 	"example.com/leafhopper/internal/plan"
 	"example.com/leafhopper/pipeline"
 )
@@ -274,13 +275,16 @@ func within(option string, n, least, most int) error {
 // how many workers they are to have, as products do that are large enough, and have not been told.
 var sharers atomic.Int32
 
+// processors returns how many a call may keep busy if it is the only one.
+var processors = cores.Count
+
 // workerCount returns the goroutines that a call may compute with. It asks once: one that is a sharer
 // for that has to leave.
 func (s *settings) workerCount() int {
 	if s.workers > 0 {
 		return s.workers
 	}
-	s.share = max(1, plan.CeilDiv(plan.Here.Cores(), int(sharers.Add(1))))
+	s.share = max(1, plan.CeilDiv(processors(), int(sharers.Add(1))))
 	return s.share
 }
 

@@ -4,13 +4,18 @@ import (
 	"context"
 	"runtime"
 	"testing"
-
-	"example.com/leafhopper/internal/plan"
 )
+
+// have has a call keep so many processors busy if it is the only one.
+func have(n int) (restore func()) {
+	old := processors
+	processors = func() int { return n }
+	return func() { processors = old }
+}
 
 // TestSharers has calls under way share the processors, but for those that name their workers.
 func TestSharers(t *testing.T) {
-	defer pretend(func(m *plan.Machine) { m.Cores = func() int { return 8 } })()
+	defer have(8)()
 	calls := make([]settings, 9)
 	named := settings{workers: 5}
 	for i, want := range []int{8, 4, 3, 2, 2, 2, 2, 1, 1} {
@@ -34,7 +39,7 @@ func TestSharers(t *testing.T) {
 // TestSharersLeave has calls end in every way, beside one that goes on.
 func TestSharersLeave(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
-	defer pretend(func(m *plan.Machine) { m.Cores = func() int { return 2 } })()
+	defer have(2)()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	e, err := New()

@@ -8,25 +8,22 @@ import (
 	"github.com/klauspost/cpuid/v2"
 
 	"example.com/leafhopper/asm"
-	"example.com/leafhopper/internal/cores"
 )
 
 // A Machine is what decisions know of the processor they are for: a value that is made once, reached
 // through the product, and never changed while products use it. Tests pretend others.
 type Machine struct {
 	Name    string     // of its rows in the table of tunings: zen3, zen4, zen5, intel or other
-	L2      int        // bytes of a second-level cache
-	L3      int        // bytes of the last-level cache, -1 if it is not known
-	Cores   func() int // how many processors a call may keep busy if it is the only one
-	Tunings []Tuning   // of asm.Kernels
+	L2      int      // bytes of a second-level cache
+	L3      int      // bytes of the last-level cache, -1 if it is not known
+	Tunings []Tuning // of asm.Kernels
 }
 
 // Here is the machine that this process runs on.
 var Here = Machine{
-	Name:  processor(),
-	L2:    cmp.Or(max(0, cpuid.CPU.Cache.L2), 1<<20),
-	L3:    cpuid.CPU.Cache.L3,
-	Cores: cores.Count,
+	Name: processor(),
+	L2:   cmp.Or(max(0, cpuid.CPU.Cache.L2), 1<<20),
+	L3:   cpuid.CPU.Cache.L3,
 }.Tune()
 
 // processor names this one.
