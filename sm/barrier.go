@@ -192,3 +192,9 @@ func (b *Barrier) TryWaitFor(a Agent, t Token, d time.Duration) bool {
 	g, m := b.local(a, "TryWaitFor")
 	return m.try(g, func() bool { return m.b.TestWait(t) }, d, toTryIn)
 }
+
+// TryWaitParityFor is TryWaitFor for the phase of that parity (try_wait_parity_for of libcu++).
+func (b *Barrier) TryWaitParityFor(a Agent, parity int, d time.Duration) bool {
+	g, m := b.local(a, "TryWaitParityFor")
+	return m.try(g, func() bool { return m.b.TestWaitParity(uint32(parity)) }, d, toTryIn)
+}

@@ -138,6 +138,9 @@ func TestPolls(t *testing.T) {
 		{"TryWaitFor", func(t *sm.Thread, bar *sm.Barrier, token sm.Token) bool {
 			return bar.TryWaitFor(t, token, 100*time.Microsecond)
 		}},
+		{"TryWaitParityFor", func(t *sm.Thread, bar *sm.Barrier, token sm.Token) bool {
+			return bar.TryWaitParityFor(t, 0, time.Millisecond)
+		}},
 	} {
 		for _, m := range modes[:2] {
 			t.Run(c.name+"/"+mode(m), func(t *testing.T) {

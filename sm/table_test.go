@@ -109,6 +109,7 @@ func TestCopies(t *testing.T) {
 					t.Idx() == sm.Dim3{X: 5},
 					"identity of %v", t)
 				w.SetMaxRegisters(240)
+				w.Warp(1).SetMaxRegisters(24)
 				full.Init(t, 1)
 				w.ClusterSync()
 				rank := b.ClusterRank()
