@@ -1,6 +1,7 @@
 package asm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -9,7 +10,8 @@ import (
 	"unsafe"
 )
 
-// KernelEnv is the environment variable that pins a kernel by name. It is read when the program starts.
+// KernelEnv is the environment variable that pins a kernel by name, or several, see [SelectArithmetic]. It is read when
+// the program starts.
 const KernelEnv = "LEAFHOPPER_KERNEL"
 
 var envKernel = os.Getenv(KernelEnv)
@@ -18,7 +20,7 @@ var (
 	errPurego = errors.New("this build has no assembly for it (another architecture, or -tags purego)")
 
 	kernels = register(machine())
-	pinned  = Named(envKernel)
+	pinned  = pins(Names(envKernel))
 	best    = [...][numTypes]*Kernel{Native: choose(kernels, Native), Hopper: choose(kernels, Hopper)}
 )
 
@@ -172,10 +174,11 @@ func Kernels() []*Kernel { return slices.Clone(kernels) }
 // Select returns the native kernel called name for operands of type t; see [SelectArithmetic].
 func Select(t Type, name string) (*Kernel, error) { return SelectArithmetic(t, Native, name) }
 
-// SelectArithmetic returns the kernel of an arithmetic that is called name, for operands of type t. An empty name
-// means the value of LEAFHOPPER_KERNEL or, if that is empty or names a kernel of another arithmetic, the best kernel
-// that runs here. A kernel that is unknown, has another arithmetic, does not multiply t or cannot run here is an
-// error, which lists those that can be had; a type or an arithmetic that does not exist is one too.
+// SelectArithmetic returns the kernel of an arithmetic that is called name, for operands of type t, or of several names
+// with commas between them the first that has the arithmetic and multiplies t. An empty name means the value of
+// LEAFHOPPER_KERNEL or, if that is empty or names no kernel of the arithmetic, the best kernel that runs here. A kernel
+// that is unknown or cannot run here is an error, which lists those that can be had, and so is a name if none has the
+// arithmetic or multiplies t; a type or an arithmetic that does not exist is one too.
 func SelectArithmetic(t Type, arith Arithmetic, name string) (*Kernel, error) {
 	if t >= numTypes {
 		return nil, fmt.Errorf("asm: there is no type %v; types: bf16, f16, f32, e4m3, e5m2", t)
@@ -186,7 +189,7 @@ func SelectArithmetic(t Type, arith Arithmetic, name string) (*Kernel, error) {
 	from, k := "", best[arith][t]
 	if name == "" {
 		name = envKernel
-		if name == "" || pinned != nil && pinned.Arithmetic != arith {
+		if name == "" || !pinned[arith] {
 			return k, nil
 		}
 		from = " (from " + KernelEnv + ")"
@@ -194,19 +197,47 @@ func SelectArithmetic(t Type, arith Arithmetic, name string) (*Kernel, error) {
 	if k != nil && k.Name == name {
 		return k, nil
 	}
-	k = Named(name)
-	switch {
-	case k == nil:
-		return nil, fmt.Errorf("asm: kernel %q%s is unknown; choices: %s", name, from, choices(t, arith))
-	case k.Arithmetic != arith:
-		return nil, fmt.Errorf("asm: kernel %q%s computes in %v arithmetic, not %v; choices: %s",
-			name, from, k.Arithmetic, arith, choices(t, arith))
-	case !k.Accepts(t):
-		return nil, fmt.Errorf("asm: kernel %q%s does not multiply %v; choices: %s", name, from, t, choices(t, arith))
-	case k.err != nil:
-		return nil, fmt.Errorf("asm: kernel %q%s cannot run: %w; choices: %s", name, from, k.err, choices(t, arith))
+	var err error
+	for more := true; more; {
+		var one string
+		one, name, more = strings.Cut(name, ",")
+		one = strings.TrimSpace(one)
+		k = Named(one)
+		switch {
+		case k == nil:
+			return nil, fmt.Errorf("asm: kernel %q%s is unknown; choices: %s", one, from, choices(t, arith))
+		case k.Arithmetic != arith:
+			err = cmp.Or(err, fmt.Errorf("asm: kernel %q%s computes in %v arithmetic, not %v; choices: %s",
+				one, from, k.Arithmetic, arith, choices(t, arith)))
+		case !k.Accepts(t):
+			err = fmt.Errorf("asm: kernel %q%s does not multiply %v; choices: %s", one, from, t, choices(t, arith))
+		case k.err != nil:
+			return nil, fmt.Errorf("asm: kernel %q%s cannot run: %w; choices: %s", one, from, k.err, choices(t, arith))
+		default:
+			return k, nil
+		}
 	}
-	return k, nil
+	return nil, err
+}
+
+// pins reports for each arithmetic whether one of some names is that of a kernel of it, or of none.
+func pins(names []string) (is [len(best)]bool) {
+	for arith := range is {
+		is[arith] = slices.ContainsFunc(names, func(name string) bool {
+			k := Named(name)
+			return k == nil || k.Arithmetic == Arithmetic(arith)
+		})
+	}
+	return is
+}
+
+// Names returns the names of kernels that have commas between them.
+func Names(list string) []string {
+	names := strings.Split(list, ",")
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	return names
 }
 
 // Named returns the kernel called name, whether it runs here or not, or nil.

@@ -99,6 +99,9 @@ func TestSelect(t *testing.T) {
 		{F32, "gobf16", `asm: kernel "gobf16" does not multiply f32; choices: `},
 		{F16, "avx512bf16", `asm: kernel "avx512bf16" does not multiply f16; choices: `},
 		{BF16, "sse", `asm: kernel "sse" is unknown; choices: `},
+		{F16, "gobf16, avx512bf16", `asm: kernel "avx512bf16" does not multiply f16; choices: `},
+		{BF16, "hopper-go,hopper-avx2", `asm: kernel "hopper-go" computes in hopper arithmetic, not native; choices: `},
+		{F32, "gobf16,sse", `asm: kernel "sse" is unknown; choices: `},
 		{Type(9), "", `asm: there is no type Type(9)`},
 	} {
 		k, err := Select(c.t, c.name)
@@ -179,5 +182,18 @@ func TestFeatures(t *testing.T) {
 		if _, ok := features[f]; !ok {
 			t.Errorf("there is no feature %s", f)
 		}
+	}
+}
+
+// TestSelectSeveral pins a kernel for each of some types.
+func TestSelectSeveral(t *testing.T) {
+	const names = "gobf16, hopper-go,go"
+	for typ, want := range map[Type]string{BF16: "gobf16", E5M2: "gobf16", F16: "go", F32: "go"} {
+		if k, err := Select(typ, names); err != nil || k.Name != want {
+			t.Errorf("%v: %v, %v, want %s", typ, k, err, want)
+		}
+	}
+	if k, err := SelectArithmetic(F32, Hopper, names); err != nil || k.Name != "hopper-go" {
+		t.Errorf("Hopper: %v, %v", k, err)
 	}
 }

@@ -64,7 +64,8 @@ func WithBeta(beta float32) Option { return Option{kind: optBeta, f: beta} }
 func WithContext(ctx context.Context) Option { return Option{kind: optContext, ctx: ctx} }
 
 // WithKernel pins the microkernel by name, one of those that the command
-// "gemmbench kernels" lists, instead of the best for this machine and type.
+// "gemmbench kernels" lists, instead of the best for this machine and type; of several names, with commas between them,
+// the first that has the arithmetic and multiplies the operands' type.
 func WithKernel(name string) Option {
 	return Option{kind: optKernel, n: [3]int{len(name)}, at: [2]unsafe.Pointer{unsafe.Pointer(unsafe.StringData(name))}}
 }
@@ -301,7 +302,7 @@ func (s *settings) selectKernel(t asm.Type, packed *asm.Kernel) (*asm.Kernel, er
 	switch k := packed; {
 	case k == nil:
 		return asm.SelectArithmetic(t, s.arithmetic, s.kernel)
-	case s.kernel != "" && s.kernel != k.Name:
+	case s.kernel != "" && s.kernel != k.Name && !slices.Contains(asm.Names(s.kernel), k.Name):
 		return nil, fmt.Errorf("WithKernel(%q): B is packed for kernel %q", s.kernel, k.Name)
 	case k.Arithmetic != s.arithmetic:
 		return nil, fmt.Errorf("operand B is packed for %v arithmetic, the product is to have %v",

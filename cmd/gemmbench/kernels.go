@@ -66,7 +66,7 @@ func listKernels(name string) *kernelList {
 	chosen, errs := choices(name)
 	m := bench.ThisMachine()
 	pinned := cmp.Or(name, m.Pinned)
-	return &kernelList{m, pin(pinned), kernelInfos(chosen), errs, pinned != "" && asm.Named(pinned) == nil}
+	return &kernelList{m, pin(pinned), kernelInfos(chosen), errs, pinned != "" && unknown(pinned) >= 0}
 }
 
 // pin says what it means that LEAFHOPPER_KERNEL is name; "" is the variable not set.
@@ -74,16 +74,31 @@ func pin(name string) string {
 	if name == "" {
 		return ""
 	}
-	k := asm.Named(name)
-	if k == nil {
+	if unknown(name) >= 0 {
 		return fmt.Sprintf("%s=%s names no kernel: every product fails that names none itself; choices: %s",
 			asm.KernelEnv, name, strings.Join(bench.ThisMachine().Kernels, ", "))
 	}
-	if k.Supported() != nil {
-		return fmt.Sprintf("%s=%s pins a kernel that cannot run here: nothing is chosen in %v arithmetic",
-			asm.KernelEnv, name, k.Arithmetic)
+	var of []string
+	for _, one := range asm.Names(name) {
+		k := asm.Named(one)
+		if k.Supported() != nil {
+			return fmt.Sprintf("%s=%s pins a kernel that cannot run here: nothing is chosen in its place in %v arithmetic",
+				asm.KernelEnv, name, k.Arithmetic)
+		}
+		of = append(of, k.Arithmetic.String())
 	}
-	return fmt.Sprintf("%s=%s pins the kernel of %v arithmetic", asm.KernelEnv, name, k.Arithmetic)
+	slices.Sort(of)
+	what := "the kernel"
+	if len(of) > 1 {
+		what = "kernels"
+	}
+	return fmt.Sprintf("%s=%s pins %s of %s arithmetic", asm.KernelEnv, name, what,
+		strings.Join(slices.Compact(of), " and "))
+}
+
+// unknown returns the index of the first name in a list that is no kernel's, or -1.
+func unknown(list string) int {
+	return slices.IndexFunc(asm.Names(list), func(name string) bool { return asm.Named(name) == nil })
 }
 
 func (l *kernelList) write(w io.Writer, format string) error {
