@@ -58,8 +58,9 @@
 // and what the epilogue has for it, and on nothing else: not on the number of workers, the depth of the ring, the
 // tile, the layout of the operands or the size of the matrices around it. Kernels differ in how they round. The
 // kernel is chosen by machine and type; [WithKernel] pins it, or the environment variable LEAFHOPPER_KERNEL for the
-// arithmetic of the kernel that it names; several names, with commas between them, pin one for each type. Features of the processor that the environment turns off in the way of Go, as
-// with GODEBUG=cpu.avx512f=off, are not used, nor are the kernels that need them.
+// arithmetic of the kernel that it names; several names, with commas between them, pin one for each type. Features of
+// the processor that the environment turns off in the way of Go, as with GODEBUG=cpu.avx512f=off, are not used, nor are
+// the kernels that need them.
 //
 // # Hopper's arithmetic
 //

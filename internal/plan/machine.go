@@ -13,7 +13,7 @@ import (
 // A Machine is what decisions know of the processor they are for: a value that is made once, reached
 // through the product, and never changed while products use it. Tests pretend others.
 type Machine struct {
-	Name    string     // of its rows in the table of tunings: zen3, zen4, zen5, intel or other
+	Name    string   // of its rows in the table of tunings: zen3, zen4, zen5, intel or other
 	L2      int      // bytes of a second-level cache
 	L3      int      // bytes of the last-level cache, -1 if it is not known
 	Tunings []Tuning // of asm.Kernels
