@@ -13,7 +13,8 @@ import (
 //
 // An agent belongs to the goroutine that its function runs on: on another agent's it is a
 // fault. (In free mode, without assembly, nobody notices.) A goroutine that the kernel starts
-// itself may act for the agent that waits for it; two may not at once.
+// itself may act for the agent that waits for it; two may not at once. When the launch stops it ends as
+// by runtime.Goexit: what its agent waits for has to be deferred.
 type Agent interface{ base() *agent }
 
 // agent is what all agents have.
@@ -151,7 +152,8 @@ const (
 // ThreadFence is __threadfence and its kin. Go orders memory by itself; but that an access of
 // another CTA's shared memory comes before the end of that CTA is known, where a flag in memory
 // says so, from fences of both sides: after the access or between it and the flag, and after
-// the flag has been read, of ScopeCluster or wider.
+// the flag has been read, of ScopeCluster or wider. Nothing sees the flag: of fences without one,
+// which is later is a matter of the moment.
 func (a *agent) ThreadFence(s Scope) {
 	a.enter("ThreadFence")
 	if s >= ScopeCluster && !a.cta.alone() {

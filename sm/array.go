@@ -80,7 +80,7 @@ func SharedRank(r Region) int { return r.region().cta.rank }
 
 // Load returns element i.
 func (a *Array[T]) Load(by Agent, i int) T {
-	if a.watched(by) {
+	if uint(i) >= uint(len(a.data)) || a.watched(by) {
 		a.access(by, "Load", i, 1)
 	}
 	return a.data[i]
@@ -88,7 +88,7 @@ func (a *Array[T]) Load(by Agent, i int) T {
 
 // Store sets element i to v.
 func (a *Array[T]) Store(by Agent, i int, v T) {
-	if a.watched(by) {
+	if uint(i) >= uint(len(a.data)) || a.watched(by) {
 		a.access(by, "Store", i, 1)
 	}
 	a.data[i] = v
@@ -96,7 +96,7 @@ func (a *Array[T]) Store(by Agent, i int, v T) {
 
 // Read copies the elements from i on to dst.
 func (a *Array[T]) Read(by Agent, i int, dst []T) {
-	if a.watched(by) {
+	if i < 0 || i > len(a.data)-len(dst) || a.watched(by) {
 		a.access(by, "Read", i, len(dst))
 	}
 	copy(dst, a.data[i:i+len(dst)])
@@ -104,7 +104,7 @@ func (a *Array[T]) Read(by Agent, i int, dst []T) {
 
 // Write copies src to the elements from i on.
 func (a *Array[T]) Write(by Agent, i int, src []T) {
-	if a.watched(by) {
+	if i < 0 || i > len(a.data)-len(src) || a.watched(by) {
 		a.access(by, "Write", i, len(src))
 	}
 	copy(a.data[i:i+len(src)], src)

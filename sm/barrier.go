@@ -61,9 +61,9 @@ func (b *Barrier) MapShared(rank int) *Barrier {
 // Init makes the barrier one that expects n arrivals a phase, 1 to 2^20-1 (init of
 // libcu++, mbarrier.init). Others must learn of it before they use it: SyncThreads.
 func (b *Barrier) Init(a Agent, n int) {
-	_, m := b.local(a, "Init")
+	g, m := b.local(a, "Init")
 	m.mu.Lock()
-	defer m.unlock()
+	defer m.unlock(g)
 	if err := m.b.Init(n); err != nil {
 		panic(err)
 	}
@@ -75,7 +75,7 @@ func (b *Barrier) Init(a Agent, n int) {
 func (b *Barrier) Invalidate(a Agent) {
 	g, m := b.local(a, "Invalidate")
 	m.mu.Lock()
-	defer m.unlock()
+	defer m.unlock(g)
 	if r := m.waiters.first; r != nil {
 		g.fail(RuleBarrier, "%s: %s waits for it", m.name(), r.title())
 	}
@@ -158,8 +158,9 @@ func (b *Barrier) WaitParity(a Agent, parity int) {
 }
 
 // TestWait reports whether the phase of the token is over (mbarrier.test_wait). It does not wait;
-// but 10,000 tries in a row with nothing done between them, for half a second at least if not under
-// Check, are taken for a loop that goes on until it is true.
+// but 10,000 tries in half a second, in which the agent has neither arrived nor issued a copy and no
+// phase has ended, are taken for a loop that goes on until it is true. So are under Check, where time
+// is no measure, as many of a CTA's agents together, 1,000 of each at least.
 func (b *Barrier) TestWait(a Agent, t Token) bool {
 	g, m := b.local(a, "TestWait")
 	return m.try(g, func() bool { return m.b.TestWait(t) }, 0, toTest)
@@ -173,7 +174,7 @@ func (b *Barrier) TestWaitParity(a Agent, parity int) bool {
 
 // TryWait is TestWait, but may wait for a moment (try_wait of libcu++,
 // mbarrier.try_wait): a loop that tries until it is true deadlocks as a wait does. 1,000 tries
-// in a row with nothing done between them are taken for one.
+// in 80 ms are taken for one, or 1,000 under Check, as those of TestWait are.
 func (b *Barrier) TryWait(a Agent, t Token) bool {
 	g, m := b.local(a, "TryWait")
 	return m.try(g, func() bool { return m.b.TestWait(t) }, 0, toTry)
@@ -186,8 +187,8 @@ func (b *Barrier) TryWaitParity(a Agent, parity int) bool {
 }
 
 // TryWaitFor waits until the phase of the token is over, but no longer than d, and reports
-// whether it is (try_wait_for of libcu++). Under Check d is over when nobody else can go on. Tries
-// in a row that take half a second, or 1,000 under Check, are taken for a wait without end.
+// whether it is (try_wait_for of libcu++). Under Check d is over when nobody else can go on. More
+// than three tries that take half a second, or 1,000 under Check, are taken for a wait without end.
 func (b *Barrier) TryWaitFor(a Agent, t Token, d time.Duration) bool {
 	g, m := b.local(a, "TryWaitFor")
 	return m.try(g, func() bool { return m.b.TestWait(t) }, d, toTryIn)

@@ -59,7 +59,8 @@ type cta struct {
 	warps []namedBarrier // of the threads of each warp that are agents of their own
 	taken []bool         // the warps that are in a part
 
-	alive alive
+	alive  alive
+	fenced atomic.Bool // accesses of other CTAs come after a ThreadFence
 }
 
 func (c *cta) reset(idx Dim3) {
@@ -70,6 +71,7 @@ func (c *cta) reset(idx Dim3) {
 	c.named = [namedBarriers]namedBarrier{}
 	c.warps, c.taken = nil, nil
 	c.alive.clock, c.alive.exited, c.alive.access = clock{}, false, [maxCluster9]access{}
+	c.fenced.Store(false)
 	c.main = newRunner(c, nil, nil)
 	c.body = &agent{run: c.main, cta: c, kind: "the kernel function", lanes: 1}
 	if c.launch.Check && c.mem != nil {
@@ -120,10 +122,13 @@ func (c *cta) declare(op string) {
 }
 
 // first begins an operation of the kernel function that comes before it has started its agents,
-// on whoever's goroutine, for the function that the kernel calls or one that that calls.
+// for the function that the kernel calls or one that that calls.
 func (c *cta) first(op, late string) {
 	c.body.at(op, 2)
-	if c.begun {
+	switch g := frames(new(stack)); {
+	case g != c.main.g && c.cluster.on(g) == nil: // while it goes on, or has returned
+		c.main.second(c.body, op, c.main.site, "on another goroutine than the kernel function's")
+	case c.begun:
 		c.body.fail(RuleStart, "%s", late)
 	}
 	c.main.point()

@@ -74,10 +74,9 @@ func (a *agent) reach(to *cta) (now clock) {
 	from.alive.clock[from.rank]++
 	now = from.alive.clock
 	from.alive.mu.Unlock()
-	if f := &from.cluster.fences; a.run.fenced { // it may be the flag
-		f.mu.Lock()
-		f.clock.join(&now)
-		f.mu.Unlock()
+	if from.fenced.Load() { // it may be the flag
+		flag := now
+		from.cluster.fences.exchange(&flag)
 	}
 	to.alive.mu.Lock()
 	defer to.alive.mu.Unlock()

@@ -17,15 +17,35 @@ type cluster struct {
 	active   atomic.Int64 // runners that can go on, and copies under way
 	progress atomic.Int64 // events that may end a wait
 	live     atomic.Int64 // runners that have not ended
+	polled   int          // under Check, tries that found nothing changed
+	polledAt int64        // progress then
 
 	mu      sync.Mutex
 	runners map[*runner]struct{} // that have not ended
 
 	sync   clusterBarrier
-	fences struct {
-		mu    sync.Mutex
-		clock clock // of those who have fenced
+	fences fences
+}
+
+// fences is what is known to who executes a ThreadFence.
+type fences struct {
+	mu    sync.Mutex
+	clock clock // of those who have
+}
+
+// exchange adds what a CTA knows, and tells it what others have. The race detector is not to believe that
+// whoever fences later comes after who has before.
+//
+//go:norace
+func (f *fences) exchange(know *clock) {
+	race.Hide()
+	f.mu.Lock()
+	for i := range know {
+		f.clock[i] = max(f.clock[i], know[i])
+		know[i] = f.clock[i]
 	}
+	f.mu.Unlock()
+	race.Show()
 }
 
 func newCluster(l *launch) *cluster {
@@ -52,11 +72,11 @@ func (c *cluster) reset(i int) {
 // fence orders what a's CTA has done, and what a does next in shared memory, before what those do
 // who fence later.
 func (c *cluster) fence(a *agent) {
-	c.fences.mu.Lock()
-	defer c.fences.mu.Unlock()
-	a.run.fenced = true
-	a.cta.release(&c.fences.clock)
-	a.cta.acquire(&c.fences.clock)
+	var know clock
+	a.cta.fenced.Store(true)
+	a.cta.release(&know)
+	c.fences.exchange(&know)
+	a.cta.acquire(&know)
 }
 
 // start starts the kernel function of every CTA. All are counted first: one that ends at
@@ -145,15 +165,16 @@ func (c *cluster) idle(r *runner) {
 // deadlock has been found.
 func (c *cluster) resume(r *runner) {
 	race.Hide()
-	defer race.Show()
 	for {
 		n := c.active.Load()
 		if n == 0 {
 			<-r.wake
-			panic(abandon{c.launch})
+			race.Show()
+			r.unwind()
 		}
 		if c.active.CompareAndSwap(n, n+1) {
 			c.launch.active.Add(1)
+			race.Show()
 			return
 		}
 	}

@@ -108,7 +108,7 @@ func (t *Thread) execute(c *tile.Transfer) {
 		defer func() {
 			if v := recover(); v != nil {
 				op.broken(v)
-				panic(abandon{l})
+				t.run.unwind()
 			}
 		}()
 		c.Finish()

@@ -174,7 +174,7 @@ func TestPolls(t *testing.T) {
 				nothing := func(*sm.Thread) {}
 				long := func(t *sm.Thread) {
 					if !m.Check {
-						time.Sleep(60 * time.Millisecond) // longer than a poller believes
+						time.Sleep(150 * time.Millisecond) // longer than a poller believes
 					}
 					for range 2000 {
 						t.FenceProxyAsync()

@@ -52,7 +52,7 @@
 // committed. An agent that waits for something of Go, a channel say, or loops until memory
 // changes, counts as one that goes on: nobody knows what it waits for. Under Check it keeps the
 // turn: an agent that waits for a mutex which another holds across an operation stops both, and
-// when the context ends Launch says who had the turn.
+// when the context ends, and a deferred Unlock lets all end, Launch says who had the turn.
 //
 // # Free and checked
 //

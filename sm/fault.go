@@ -102,7 +102,7 @@ type Wait struct {
 	CTA    Dim3
 	Agents string // such as "thread 0", or "threads 0-63"
 	Site   string
-	For    string // such as "full[2] phase 4: 16 bytes missing"
+	For    string // such as "waits for full[2] phase 4: 0 arrivals missing, 16 bytes missing"
 }
 
 // Error returns the whole report, of several lines for a deadlock.

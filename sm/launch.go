@@ -79,7 +79,8 @@ type Kernel = func(*Block)
 // ended. It returns nil, an error of cfg, a [*Fault] if the kernel does what a GPU
 // would fault on or PTX leaves undefined, or the cause of ctx if that ended first.
 // The first fault stops all agents: each ends at its next operation, with its
-// deferred functions run.
+// deferred functions run. If for five seconds none does, because they wait for something of Go
+// or loop, Launch returns an error that says so, and leaves them behind.
 func Launch(ctx context.Context, cfg Config, kernel Kernel) error {
 	if ctx == nil {
 		return errors.New("sm: launch: context is nil")
@@ -109,6 +110,8 @@ type launch struct {
 
 	stopped   atomic.Bool
 	stopping  chan struct{} // closed then
+	left      chan struct{} // closed when Launch returns though agents have not ended
+	moves     atomic.Int64  // turns given, and runners that have ended
 	dispersed atomic.Bool   // under Check, agents unwind all at once
 	over      atomic.Bool   // the last agent has ended
 	watched   atomic.Bool   // every access of an Array is an operation
@@ -128,7 +131,7 @@ func newLaunch(cfg Config, kernel Kernel) (*launch, error) {
 	if cfg.Name == "" {
 		cfg.Name = functionName(kernel)
 	}
-	l := &launch{Config: cfg, kernel: kernel, procs: int64(runtime.GOMAXPROCS(0)), live: map[*cluster]struct{}{}, stopping: make(chan struct{})}
+	l := &launch{Config: cfg, kernel: kernel, procs: int64(runtime.GOMAXPROCS(0)), live: map[*cluster]struct{}{}, stopping: make(chan struct{}), left: make(chan struct{})}
 	l.inGrid = Dim3{cfg.Grid.X / cfg.Cluster.X, cfg.Grid.Y / cfg.Cluster.Y, cfg.Grid.Z / cfg.Cluster.Z}
 	l.clusters = l.inGrid.Size()
 	if cfg.Check {
@@ -209,7 +212,15 @@ func (l *launch) run(ctx context.Context) error {
 		l.sched.begin()
 	}
 	l.agents.Done()
-	l.agents.Wait()
+	ended := make(chan struct{})
+	go func() {
+		l.agents.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-l.left:
+	}
 	l.over.Store(true)
 	close(over)
 	watch.Wait()
@@ -236,18 +247,31 @@ func (l *launch) watch(ctx context.Context, over <-chan struct{}) {
 	case <-over:
 	}
 	returned = true
-	if l.sched == nil {
-		return
-	}
-	select {
-	case <-time.After(dispersal):
-		l.disperse()
-	case <-over:
+	for still, before := 0, int64(-1); ; {
+		select {
+		case <-time.After(time.Second):
+		case <-over:
+			return
+		}
+		if now := l.moves.Load(); now != before {
+			still, before = 0, now
+			continue
+		}
+		switch still++; {
+		case still == toDisperse && l.sched != nil:
+			l.disperse()
+		case still == toLeave:
+			l.leave()
+			return
+		}
 	}
 }
 
-// dispersal is how long the agents of a checked launch that has stopped may take to end one by one.
-const dispersal = time.Second
+// Seconds for which no agent of a launch that has stopped ends, or gives its turn to another.
+const (
+	toDisperse = 1
+	toLeave    = 5
+)
 
 // disperse has all agents of a checked launch that has stopped unwind at once. Who has the turn
 // comes to no operation: it waits for a Go mutex, say, that another has, which would unlock it.
@@ -258,19 +282,53 @@ func (l *launch) disperse() {
 	for c := range l.live {
 		c.wakeAll()
 	}
-	if _, ok := l.err.(*Fault); ok {
-		return
+	if _, ok := l.err.(*Fault); !ok {
+		l.err = fmt.Errorf("%w; %s: if it waits for a Go mutex, who has that waits for the turn, under Check",
+			l.err, l.sched.current.stands())
 	}
-	r, op, at := l.sched.holder()
-	who, since := r.cta.body, "it began"
+}
+
+// leave has Launch return though agents have not ended, which do not come to an operation.
+func (l *launch) leave() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text := ""
+	for c := range l.live {
+		c.mu.Lock()
+		for r := range c.runners {
+			if r.self != nil || text == "" {
+				text = r.stands()
+			}
+		}
+		c.mu.Unlock()
+	}
+	l.err = fmt.Errorf("%w; agents that do not end are left behind: %s", l.err, text)
+	close(l.left)
+}
+
+// leaves reports whether Launch has returned though agents had not ended.
+func (l *launch) leaves() bool {
+	select {
+	case <-l.left:
+		return true
+	default:
+		return false
+	}
+}
+
+// stands says what r, which does nothing else once the launch has stopped, did last.
+//
+//go:norace
+func (r *runner) stands() string {
+	op, at, who := r.op, r.site, r.cta.body
 	if r.self != nil {
 		who = r.self
 	}
+	since := "it began"
 	if op != "" {
 		since = fmt.Sprintf("%s at %v", op, at)
 	}
-	l.err = fmt.Errorf("%w; %v has had the turn since %s, and waits for something of Go: what others have they keep"+
-		" under Check until they get the turn", l.err, who.inCluster(), since)
+	return fmt.Sprintf("%v has come to no operation since %s", who.inCluster(), since)
 }
 
 // turns returns the scheduler, nil if all agents that can go on do.

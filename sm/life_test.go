@@ -221,7 +221,7 @@ func TestGoMutex(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("%v, want the cause", err)
 	}
-	contains(t, err, "thread ", "has had the turn since Load at life_test.go:")
+	contains(t, err, "thread ", "has come to no operation since Load at life_test.go:")
 	settled(t, before)
 }
 
@@ -235,53 +235,92 @@ func TestOwnGoroutines(t *testing.T) {
 		t.Skip("the race detector finds it first")
 	}
 	before := runtime.NumGoroutine()
-	err := launch(t, sm.Config{Block: sm.Dim3{X: 4}, Check: true, Name: "spawn"}, func(b *sm.Block) {
-		x := sm.Shared[int32](b, 64, 16)
-		b.Threads(func(t *sm.Thread) {
-			var wg sync.WaitGroup
-			for i := range 4 {
-				wg.Go(func() {
-					for j := range 4 {
-						x.Store(t, 16*t.Rank()+4*i+j, 1)
-					}
-				})
-			}
-			wg.Wait()
-			t.SyncThreads()
+	for seed := range uint64(200) {
+		err := launch(t, sm.Config{Block: sm.Dim3{X: 4}, Check: true, Name: "spawn", Seed: seed}, func(b *sm.Block) {
+			x := sm.Shared[int32](b, 64, 16)
+			b.Threads(func(t *sm.Thread) {
+				var wg sync.WaitGroup
+				for i := range 4 {
+					wg.Go(func() {
+						for j := range 4 {
+							x.Store(t, 16*t.Rank()+4*i+j, 1)
+						}
+					})
+				}
+				wg.Wait()
+				t.SyncThreads()
+			})
 		})
-	})
-	f := fault(t, err)
-	if f.Rule != sm.RuleAgent {
-		t.Errorf("rule %v", f.Rule)
+		if err == nil {
+			continue // one came after the other, by chance
+		}
+		f := fault(t, err)
+		if f.Rule != sm.RuleAgent {
+			t.Errorf("rule %v", f.Rule)
+		}
+		contains(t, f, "spawn", "thread ", "Store: on a second goroutine at once")
 	}
-	contains(t, f, "spawn", "thread ", "life_test.go:", "Store: on a second goroutine at once")
 	settled(t, before)
 }
 
-// TestReturnsEarly: a kernel function that does not wait for its agents is told so.
+// TestOwnGoroutineMisuse: what is wrong on a goroutine of the kernel's own is a fault like any other.
+func TestOwnGoroutineMisuse(t *testing.T) {
+	if !sm.TellsGoroutines {
+		t.Skip("without assembly goroutines are all alike")
+	}
+	before := runtime.NumGoroutine()
+	for _, m := range modes {
+		err := launch(t, in(m, sm.Config{}), func(b *sm.Block) {
+			bar := b.Barrier()
+			b.Threads(func(t *sm.Thread) {
+				bar.Init(t, 1)
+				var wg sync.WaitGroup
+				wg.Go(func() { bar.ArriveN(t, 2) })
+				wg.Wait()
+				t.SyncThreads()
+			})
+		})
+		f := fault(t, err)
+		if f.Rule != sm.RuleBarrier {
+			t.Errorf("%s: rule %v", mode(m), f.Rule)
+		}
+		contains(t, f, "thread 0", "ArriveN", "arrival underflow")
+	}
+	settled(t, before)
+}
+
+// TestReturnsEarly: a kernel function that does not start its agents itself might not wait for them.
 func TestReturnsEarly(t *testing.T) {
 	if !sm.TellsGoroutines {
 		t.Skip("without assembly nobody knows that a goroutine's panic would end the program")
 	}
-	ended := make(chan bool)
-	err := launch(t, sm.Config{Block: sm.Dim3{X: 4}}, func(b *sm.Block) {
-		started := make(chan bool)
-		go func() {
-			defer close(ended)
-			b.Threads(func(t *sm.Thread) {
-				if t.Rank() == 0 {
-					close(started)
-				}
-				t.BarSync(1, 32)
+	before := runtime.NumGoroutine()
+	for _, m := range modes {
+		for seed := range uint64(8) {
+			ended := make(chan bool, 16)
+			cfg := in(m, sm.Config{Grid: sm.Dim3{X: 16}, Block: sm.Dim3{X: 4}, Seed: seed})
+			err := launch(t, cfg, func(b *sm.Block) {
+				started := make(chan bool)
+				var once sync.Once
+				start := func() { once.Do(func() { close(started) }) }
+				go func() {
+					defer func() { ended <- true }()
+					defer start()
+					b.Threads(func(t *sm.Thread) {
+						start()
+						t.BarSync(1, 32)
+					})
+				}()
+				<-started
 			})
-		}()
-		<-started
-	})
-	if f := fault(t, err); f.Rule != sm.RuleStart {
-		t.Errorf("rule %v", f.Rule)
+			if f := fault(t, err); f.Rule != sm.RuleAgent {
+				t.Errorf("rule %v", f.Rule)
+			}
+			contains(t, err, "Threads: on another goroutine than the kernel function's")
+			<-ended
+		}
 	}
-	contains(t, err, "the kernel function: exit: the kernel function has returned", "agents have not ended")
-	<-ended
+	settled(t, before)
 }
 
 // TestExpectOfAll: to expect bytes with a warpgroup is to expect them 128 times, as its threads all do.
@@ -298,5 +337,36 @@ func TestExpectOfAll(t *testing.T) {
 			})
 		})
 		contains(t, fault(t, err), "2032 bytes missing (expected 2176 at life_test.go:")
+	}
+}
+
+// TestLeftBehind: agents that nothing ends do not keep Launch from returning, which says where they are.
+func TestLeftBehind(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes five seconds")
+	}
+	t.Parallel()
+	for _, m := range modes[:2] {
+		t.Run(mode(m), func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			free, ended := make(chan bool), make(chan bool, 2)
+			err := sm.Launch(ctx, in(m, sm.Config{Block: sm.Dim3{X: 2}}), func(b *sm.Block) {
+				b.Threads(func(t *sm.Thread) {
+					defer func() { ended <- true }()
+					t.SyncThreads()
+					<-free
+					t.SyncThreads()
+				})
+			})
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatalf("%v, want the cause", err)
+			}
+			contains(t, err, "are left behind: thread ", "has come to no operation since SyncThreads at life_test.go:")
+			close(free)
+			<-ended
+			<-ended
+		})
 	}
 }

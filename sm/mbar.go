@@ -73,8 +73,8 @@ type misuse struct {
 	*barrier.Misuse
 }
 
-// unlock ends an operation, and names the barrier in what the state machine complains of.
-func (m *mbar) unlock() {
+// unlock ends an operation of a, nil if it is a copy's, and names the barrier in what the state machine complains of.
+func (m *mbar) unlock(a *agent) {
 	v := recover()
 	of := ""
 	if _, ok := v.(*barrier.Misuse); ok {
@@ -84,6 +84,10 @@ func (m *mbar) unlock() {
 	switch v := v.(type) {
 	case nil:
 	case *barrier.Misuse:
+		if a != nil && a.run.stranger() {
+			a.run.recovered(misuse{of, v}, false)
+			a.run.unwind()
+		}
 		panic(misuse{of, v})
 	default:
 		panic(v)
@@ -102,7 +106,7 @@ func (m *mbar) status() string {
 func (m *mbar) arrive(a *agent, n, bytes int, drop bool) (t Token) {
 	now := a.reach(m.cta)
 	m.mu.Lock()
-	defer m.unlock()
+	defer m.unlock(a)
 	switch {
 	case drop:
 		t = m.b.ArriveDropN(n)
@@ -128,9 +132,10 @@ func (m *mbar) arrive(a *agent, n, bytes int, drop bool) (t Token) {
 func (m *mbar) expect(a *agent, bytes int) {
 	now := a.reach(m.cta)
 	m.mu.Lock()
-	defer m.unlock()
+	defer m.unlock(a)
 	m.b.ExpectTx(bytes)
 	m.clock.join(&now)
+	a.run.polls = 0
 	m.note(a.mark(), bytes)
 	m.advance()
 }
@@ -147,7 +152,7 @@ func (m *mbar) note(by mark, bytes int) {
 // not over, in which a has arrived already, it does so when that is.
 func (m *mbar) quit(a *agent, phase uint64, n int) {
 	m.mu.Lock()
-	defer m.unlock()
+	defer m.unlock(a)
 	if phase > m.phase {
 		m.leaving += n
 		return
@@ -168,7 +173,7 @@ func (m *mbar) drop(n int) {
 // load notes that a load which a issues completes bytes of the phase that is current then.
 func (m *mbar) load(a *agent) {
 	m.mu.Lock()
-	defer m.unlock()
+	defer m.unlock(a)
 	if s := m.b.State(); !s.Live {
 		a.fail(RuleBarrier, "%s: %v", m.name(), s.Dead)
 	}
@@ -178,7 +183,7 @@ func (m *mbar) load(a *agent) {
 // landed books bytes off that have been brought by who knew now when it set about it.
 func (m *mbar) landed(now *clock, bytes int) {
 	m.mu.Lock()
-	defer m.unlock()
+	defer m.unlock(nil)
 	m.clock.join(now)
 	m.b.CompleteTx(bytes)
 	m.advance()
@@ -234,7 +239,7 @@ func (m *mbar) test(a *agent, over func() bool, queue bool) bool {
 	m.mu.Lock()
 	race.Show()
 	race.Acquire(unsafe.Pointer(&m.mu))
-	defer m.unlock()
+	defer m.unlock(a)
 	if over() {
 		m.observe(a.cta)
 		return true
@@ -307,16 +312,17 @@ func (q *queue) remove(r *runner) bool {
 
 // Tries are free until it looks as if they would go on for ever: then each waits, for
 // pollPause, as mbarrier.try_wait may, and if all agents come to that it is a deadlock. It
-// looks so after many in a row for which nothing has changed and between which the agent has
-// done nothing else, and, unless under Check, where time is no measure, some time. Who does not
-// mean to wait, or no longer than for a time, may have other plans when the tries have been in vain.
+// looks so after many in a row for some time, while no phase of the cluster has ended and the agent
+// has neither arrived nor issued a copy nor, as far as is watched, stored anything. Under Check time
+// is no measure, and the tries of many add up. Who does not mean to wait, or no longer than for a
+// time, may have other plans when the tries have been in vain.
 type patience struct {
 	polls int
 	time  time.Duration
 }
 
 var (
-	toTry   = patience{1000, 20 * time.Millisecond}
+	toTry   = patience{1000, 80 * time.Millisecond}
 	toTest  = patience{10_000, 500 * time.Millisecond}
 	toTryIn = patience{3, 500 * time.Millisecond}
 )
@@ -353,8 +359,12 @@ func (r *runner) stuck(p patience) bool {
 		}
 	}
 	r.polls++
-	if checked {
-		return r.polls > max(p.polls, toTry.polls)
+	if c := r.cta.cluster; checked {
+		if c.polledAt != now {
+			c.polledAt, c.polled = now, 0
+		}
+		c.polled++
+		return r.polls > toTry.polls && c.polled > p.polls
 	}
 	return r.polls > p.polls && time.Since(r.since) > p.time
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"example.com/leafhopper/internal/race"
@@ -27,6 +28,8 @@ type runner struct {
 	wake   chan struct{} // capacity 1: a reason to go on, or under Check the turn
 	g      uintptr       // of its goroutine, see frames
 
+	switching atomic.Bool // under Check, it gives its turn to others
+
 	op   string // that it is at, or was last
 	by   *agent // the handle that does it
 	site site
@@ -35,7 +38,6 @@ type runner struct {
 	turn          int // how many it had done when it got the turn
 	late          int // before this operation of all it gets the turn only if nobody else can
 
-	fenced  bool      // its accesses of other CTAs come after a ThreadFence
 	handles []*Thread // that have issued copies
 	copiers []*Thread // that issue those of MemcpyAsync
 
@@ -75,7 +77,7 @@ func (a *agent) at(op string, depth int) {
 		panic(fmt.Sprintf("sm: %s: agent is nil or not of a running kernel", op))
 	}
 	r := a.run
-	if r.cta.launch.over.Load() { // somebody has kept the agent
+	if r.cta.launch.over.Load() && !r.cta.launch.leaves() { // somebody has kept the agent
 		panic(abandon{r.cta.launch})
 	}
 	var here site
@@ -84,17 +86,25 @@ func (a *agent) at(op string, depth int) {
 	switch h := r.host(g); {
 	case h == nil:
 	case h.g != g: // it is nobody's, and r waits for the turn in an operation that another has begun
-		r.cta.launch.stop(&Fault{
-			Kernel: r.cta.launch.Name, CTA: r.cta.idx, Agent: a.String(), Op: op, Site: here.String(), Rule: RuleAgent,
-			Detail: "on a second goroutine at once: those that the kernel has started act one at a time",
-			Seed:   r.cta.launch.Seed,
-		})
-		r.unwind()
+		r.second(a, op, here, atOnce)
 	default:
 		h.op, h.by, h.site = op, h.self, here
 		h.agent().fail(RuleAgent, "in the name of %s, whose goroutine this is not", a.inCluster())
 	}
 	r.op, r.by, r.site = op, a, here
+}
+
+const atOnce = "on a second goroutine at once: those that the kernel has started act one at a time"
+
+// second stops the launch with a fault of an operation in the name of r, as r does another, or may, and unwinds who
+// does it.
+func (r *runner) second(a *agent, op string, at site, detail string) {
+	l := r.cta.launch
+	l.stop(&Fault{
+		Kernel: l.Name, CTA: r.cta.idx, Agent: a.String(), Op: op, Site: at.String(), Rule: RuleAgent, Detail: detail,
+		Seed: l.Seed,
+	})
+	r.unwind()
 }
 
 // host returns the runner on whose goroutine r's agent is used, nil if it is r's own, or none's:
@@ -128,24 +138,39 @@ func (r *runner) check() {
 // unwind ends what a goroutine does in the name of r. Nobody would recover from a panic of one
 // that the kernel has started itself.
 func (r *runner) unwind() {
-	if g := frames(new(stack)); g != 0 && r.cta.cluster.on(g) == nil {
+	if r.stranger() {
 		runtime.Goexit()
 	}
 	panic(abandon{r.cta.launch})
 }
 
+// stranger reports whether the goroutine is known to be no runner's.
+func (r *runner) stranger() bool {
+	g := frames(new(stack))
+	return g != 0 && g != r.g && r.cta.cluster.on(g) == nil
+}
+
 // point is a place where the order of agents may change.
 func (r *runner) point() {
 	if s := r.cta.launch.sched; s != nil {
-		s.point(r)
+		r.alone(func() { s.point(r) })
 		r.check()
 	}
+}
+
+// alone has f give r's turn to others, which is not to happen on two goroutines at once.
+func (r *runner) alone(f func()) {
+	if !r.switching.CompareAndSwap(false, true) {
+		r.second(r.agent(), r.op, r.site, atOnce)
+	}
+	f()
+	r.switching.Store(false)
 }
 
 // pass lets others go on while r finds nothing to do.
 func (r *runner) pass() {
 	if s := r.cta.launch.sched; s != nil {
-		s.pass(r)
+		r.alone(func() { s.pass(r) })
 	} else {
 		runtime.Gosched()
 	}
@@ -229,7 +254,7 @@ func (r *runner) block() {
 	start := c.launch.Trace.now()
 	c.idle(r)
 	if s := c.launch.sched; s != nil {
-		s.block(r)
+		r.alone(func() { s.block(r) })
 	} else if !r.spin() {
 		<-r.wake
 	}
@@ -288,7 +313,7 @@ func (r *runner) doze(m *mbar, d time.Duration, stuck bool) bool {
 		c.idle(r)
 	}
 	if s := c.launch.sched; s != nil {
-		s.doze(r)
+		r.alone(func() { s.doze(r) })
 	} else {
 		timer := time.NewTimer(d)
 		select {
@@ -337,6 +362,7 @@ func (r *runner) nudge() {
 // exit is the end of r, whose code has returned or been unwound.
 func (r *runner) exit() {
 	c, l := r.cta.cluster, r.cta.launch
+	defer l.moves.Add(1)
 	if !l.stopped.Load() {
 		r.leave()
 	}

@@ -136,15 +136,8 @@ func (s *scheduler) begin() {
 // give gives the turn to next.
 func (s *scheduler) give(next *runner) {
 	s.current = next
+	next.cta.launch.moves.Add(1)
 	next.wake <- struct{}{}
-}
-
-// holder returns who has the turn, and the operation that it did last. It does no other once the launch
-// has stopped.
-//
-//go:norace
-func (s *scheduler) holder() (r *runner, op string, at site) {
-	return s.current, s.current.op, s.current.site
 }
 
 // switchOdds is how rarely a runner that could go on loses its turn at an operation.
