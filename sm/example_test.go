@@ -1,0 +1,74 @@
+package sm_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"example.com/leafhopper/sm"
+)
+
+// One thread issues a bulk copy; the phase is over when all threads have arrived and its bytes have landed.
+func ExampleLaunch() {
+	in, out := make([]int32, 128), make([]int32, 128)
+	for i := range in {
+		in[i] = int32(i)
+	}
+	err := sm.Launch(context.Background(), sm.Config{Block: sm.Dim3{X: 128}}, func(b *sm.Block) {
+		buf := sm.Shared[int32](b, 128, 16)
+		bar := b.Barrier()
+		b.Threads(func(t *sm.Thread) {
+			if t.Rank() == 0 {
+				bar.Init(t, b.Dim.Size())
+				t.FenceProxyAsync()
+			}
+			t.SyncThreads()
+			bytes := 0
+			if t.Rank() == 0 {
+				sm.LoadBulk(t, buf, in, bar)
+				bytes = buf.Size()
+			}
+			bar.Wait(t, bar.ArriveTx(t, 1, bytes))
+			out[t.Rank()] = buf.Load(t, 127-t.Rank())
+		})
+	})
+	fmt.Println(err, out[:4])
+	// Output: <nil> [127 126 125 124]
+}
+
+// A barrier that expects an arrival too many hangs a GPU. Here it is a fault that says who waits for what.
+func ExampleFault() {
+	err := sm.Launch(context.Background(), sm.Config{Block: sm.Dim3{X: 64}, Check: true}, func(b *sm.Block) {
+		bar := b.Barrier()
+		b.Threads(func(t *sm.Thread) {
+			if t.Rank() == 0 {
+				bar.Init(t, b.Dim.Size()+1)
+			}
+			t.SyncThreads()
+			bar.ArriveAndWait(t)
+		})
+	})
+	var fault *sm.Fault
+	if errors.As(err, &fault) {
+		fmt.Println(fault.Rule, len(fault.Waits), fault.Waits[0].Agents)
+	}
+	// Output: deadlock 1 threads 0-63
+}
+
+// Nothing orders the initialisation before the arrivals: some orders of the threads get away with that.
+func ExampleExplore() {
+	err := sm.Explore(context.Background(), sm.Config{Block: sm.Dim3{X: 64}}, 100, func(b *sm.Block) {
+		bar := b.Barrier()
+		b.Threads(func(t *sm.Thread) {
+			if t.Rank() == 0 {
+				bar.Init(t, b.Dim.Size())
+			}
+			bar.ArriveAndWait(t) // t.SyncThreads() is missing before it
+		})
+	})
+	var fault *sm.Fault
+	if errors.As(err, &fault) {
+		fmt.Printf("%v: %s\n", fault.Rule, fault.Op)
+	}
+	// Output: mbarrier: ArriveAndWait
+}
