@@ -44,7 +44,7 @@ type Machine struct {
 func ThisMachine() Machine {
 	c := &cpuid.CPU
 	m := Machine{
-		CPU: strings.TrimSpace(c.BrandName), Cores: c.PhysicalCores,
+		CPU: strings.TrimSpace(c.BrandName), Cores: physicalCores(c.PhysicalCores, runtime.NumCPU()),
 		Threads: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0),
 		L1D: max(0, c.Cache.L1D), L2: max(0, c.Cache.L2), L3: max(0, c.Cache.L3),
 		Memory: meminfo("MemTotal:"),
@@ -71,6 +71,15 @@ func ThisMachine() Machine {
 		}
 	}
 	return m
+}
+
+// physicalCores returns the cores that the processor has counted, or 0 where the process has fewer threads: under a
+// hypervisor or a mask they may be those of the whole host.
+func physicalCores(counted, threads int) int {
+	if counted > threads {
+		return 0
+	}
+	return max(0, counted)
 }
 
 // lastLevelCache returns the size of the largest cache, or a guess of 32 MiB.

@@ -50,7 +50,7 @@ func writeInfo(w io.Writer, m bench.Machine) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, line := range [][2]string{
 		{"cpu", m.CPU},
-		{"cores", fmt.Sprintf("%d physical, %d logical, GOMAXPROCS %d", m.Cores, m.Threads, m.GOMAXPROCS)},
+		{"cores", coresLine(m)},
 		{"workers", workersLine(m)},
 		{"caches", fmt.Sprintf("L1d %s, L2 %s, L3 %s", size(m.L1D), size(m.L2), size(m.L3))},
 		{"memory", size(m.Memory)},
@@ -63,6 +63,15 @@ func writeInfo(w io.Writer, m bench.Machine) error {
 		fmt.Fprintf(t, "%s\t%s\n", line[0], line[1])
 	}
 	return t.Flush()
+}
+
+// coresLine says how many processors there are, physical ones only where that is known.
+func coresLine(m bench.Machine) string {
+	line := fmt.Sprintf("%d logical, GOMAXPROCS %d", m.Threads, m.GOMAXPROCS)
+	if m.Cores > 0 {
+		line = fmt.Sprintf("%d physical, %s", m.Cores, line)
+	}
+	return line
 }
 
 // workersLine says how many workers a product has if nobody says, and why.

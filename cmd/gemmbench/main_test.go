@@ -72,6 +72,14 @@ func TestInfoCommand(t *testing.T) {
 		doc.Machine.WorkersBy == "" {
 		t.Errorf("exit status %d:\n%s", code, stdout)
 	}
+	for want, m := range map[string]bench.Machine{
+		"4 physical, 8 logical, GOMAXPROCS 8": {Cores: 4, Threads: 8, GOMAXPROCS: 8},
+		"2 logical, GOMAXPROCS 2":             {Threads: 2, GOMAXPROCS: 2},
+	} {
+		if got := coresLine(m); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
 }
 
 func TestProgress(t *testing.T) {
