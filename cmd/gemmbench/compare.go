@@ -189,7 +189,8 @@ func (f *compareFlags) finish(rep *bench.Report) error {
 func (f *compareFlags) notes(w bench.Workload, size string, twice int) []string {
 	var notes []string
 	if twice > 0 {
-		notes = append(notes, "what -kernel auto or -workers 0 stands for is in the list as well, and measured once")
+		notes = append(notes, "variants that come to the same are measured once (-kernel auto, -workers 0; -splitk "+
+			"and -promotion in native arithmetic)")
 	}
 	if size != "" {
 		notes = append(notes, size)

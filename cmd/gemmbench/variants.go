@@ -61,7 +61,7 @@ func (a *axes) declare(fs *flag.FlagSet) {
 func (a *axes) sized() bool { return a.size != "" || a.m != "" || a.n != "" || a.k != "" }
 
 // variants returns the product of all lists: sizes outermost and depths
-// innermost. Where no flag says what size, all dimensions are 1.
+// innermost. Some may come to the same, see distinct. Where no flag says what size, all dimensions are 1.
 func (a *axes) variants() ([]bench.Variant, error) {
 	shapes, err := a.shapes()
 	if err != nil {
@@ -102,11 +102,13 @@ func (a *axes) variants() ([]bench.Variant, error) {
 	crossList(&s, "tile", a.tile, parseTiles(gemm.MaxTile), func(v *bench.Variant, tile [3]int) { v.Tile = tile })
 	crossList(&s, "prepacked", string(a.prepacked), parseBool, func(v *bench.Variant, p bool) { v.Prepacked = p })
 	crossList(&s, "depth", a.depth, parseInts(0, gemm.MaxDepth), func(v *bench.Variant, n int) { v.Depth = n })
+	s.sumNative()
 	return s.vs, s.err
 }
 
 // distinct drops the variants that come to the same as one before: auto may be a
-// kernel that is in its list as well, and 0 workers as many as another number there.
+// kernel that is in its list as well, 0 workers as many as another number there, and
+// native arithmetic has no use for several numbers of parts of K.
 func distinct(vs []bench.Variant) []bench.Variant {
 	seen := map[bench.Variant]bool{}
 	return slices.DeleteFunc(vs, func(v bench.Variant) bool {
@@ -126,6 +128,27 @@ func distinct(vs []bench.Variant) []bench.Variant {
 type span struct {
 	vs  []bench.Variant
 	err error
+}
+
+// sumNative gives the variants of native arithmetic one chain over K, as parts and promotion are hopper's. To ask for
+// them where nothing is of hopper arithmetic is an error.
+func (s *span) sumNative() {
+	hopper := slices.ContainsFunc(s.vs, func(v bench.Variant) bool { return v.Arith == gemm.Hopper })
+	const why = "native arithmetic sums K in blocks; it needs -arith hopper"
+	for i := range s.vs {
+		v := &s.vs[i]
+		switch {
+		case s.err != nil:
+			return
+		case v.Arith != gemm.Native:
+		case hopper:
+			v.SplitK, v.Promotion = 1, 0
+		case v.SplitK > 1:
+			s.err = usagef("compare: -splitk: %s", why)
+		case v.Promotion > 0:
+			s.err = usagef("compare: -promotion: %s", why)
+		}
+	}
 }
 
 // cross replaces each variant by copies to which set gave each value.

@@ -87,6 +87,10 @@ func TestVariants(t *testing.T) {
 	if got[0] != want {
 		t.Errorf("first variant %+v\nwant %+v", got[0], want)
 	}
+	got = distinct(got)
+	if len(got) != 384 {
+		t.Errorf("%d distinct variants, want 384: native arithmetic does not split K", len(got))
+	}
 	for i, v := range got {
 		if slices.Index(got, v) != i {
 			t.Errorf("variant %d comes twice: %+v", i, v)
@@ -171,6 +175,30 @@ func TestDistinct(t *testing.T) {
 		if strings.Join(got, ",") != want {
 			t.Errorf("%s: %q, want %q", args, got, want)
 		}
+	}
+}
+
+// TestNativeSums wants no variant of native arithmetic with a part of K or a promotion, and each once.
+func TestNativeSums(t *testing.T) {
+	for args, want := range map[string]string{
+		"-splitk 4,2":             "native 1 0, hopper 4 0, hopper 2 0",
+		"-promotion 64,0":         "native 1 0, hopper 1 64, hopper 1 0",
+		"-splitk 1 -promotion 64": "native 1 0, hopper 1 64",
+	} {
+		vs, err := parseAxes(t, "-size 8 -depth 1 -arith native,hopper "+args).variants()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, v := range distinct(vs) {
+			got = append(got, fmt.Sprint(v.Arith, " ", v.SplitK, " ", v.Promotion))
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s: %q, want %s", args, got, want)
+		}
+	}
+	if _, err := parseAxes(t, "-splitk 1 -promotion 0").variants(); err != nil {
+		t.Errorf("the defaults: %v", err)
 	}
 }
 
