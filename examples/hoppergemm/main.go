@@ -13,6 +13,8 @@
 //	go run ./examples/hoppergemm -size 8192 -step walkthrough
 //	go run ./examples/hoppergemm -size 256 -check -seed 7
 //	go run ./examples/hoppergemm -size 512 -step parity -trace trace.json
+//
+// The exit status is 0 if all went well, 1 if not, 2 for bad flags, and 130 after an interrupt.
 package main
 
 import (
@@ -28,6 +30,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"example.com/leafhopper/sm"
@@ -36,21 +39,41 @@ import (
 //go:embed hoppergemm.txt
 var recorded string
 
-const (
-	minSize, maxSize = 256, 8192 // multiples of minSize
-	maxStages        = 14        // whose A and B fit shared memory, in the smallest tiles
-)
+const minSize, maxSize = 256, 8192 // multiples of minSize
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	code := status(ctx, err, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+// A usageError is a fault in the flags.
+type usageError struct{ error }
+
+// status tells err on stderr, and returns the exit status for it.
+func status(ctx context.Context, err error, stderr io.Writer) int {
 	switch {
-	case errors.Is(err, flag.ErrHelp):
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "hoppergemm:", err)
-		os.Exit(1)
+	case err == nil || errors.Is(err, flag.ErrHelp):
+		return exitOK
+	case ctx.Err() != nil:
+		fmt.Fprintln(stderr, "hoppergemm: interrupted")
+		return exitInterrupted
 	}
+	fmt.Fprintln(stderr, "hoppergemm:", err)
+	if _, usage := errors.AsType[usageError](err); usage {
+		return exitUsage
+	}
+	return exitFailed
 }
 
 // options are the flags.
@@ -65,15 +88,17 @@ type options struct {
 // parse returns an error of an argument that no run may have.
 func parse(args []string, stderr io.Writer) (*options, error) {
 	var o options
-	var names []string
+	var names, rooms []string
 	for _, s := range steps {
 		names = append(names, s.name)
+		rooms = append(rooms, fmt.Sprintf("%d in %s", s.room, s.name))
 	}
 	f := flag.NewFlagSet("hoppergemm", flag.ContinueOnError)
 	f.SetOutput(io.Discard) // main says what is wrong
 	f.IntVar(&o.size, "size", 512, "m = n = k, a multiple of 256 from 256 to 8192")
 	f.StringVar(&o.step, "step", "all", "the `name` of a step: "+strings.Join(names, ", ")+"; or all")
-	f.IntVar(&o.stages, "stages", 5, "stages of the ring, QSIZE, 1 to 14")
+	f.IntVar(&o.stages, "stages", 5,
+		"stages of the ring, QSIZE, from 1 to what a step has room for:\n"+strings.Join(rooms, ", "))
 	f.BoolVar(&o.check, "check", false, "run one agent at a time and check what it does")
 	f.Uint64Var(&o.seed, "seed", 0, "of the order of agents, with -check")
 	f.StringVar(&o.trace, "trace", "",
@@ -93,18 +118,29 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return nil, fmt.Errorf("argument %q, want flags only", f.Arg(0))
 	case o.size < minSize || o.size > maxSize || o.size%minSize != 0:
 		return nil, fmt.Errorf("-size %d, want a multiple of %d from %[2]d to %d", o.size, minSize, maxSize)
-	case o.stages < 1 || o.stages > maxStages:
-		return nil, fmt.Errorf("-stages %d, want 1 to %d", o.stages, maxStages)
+	case o.stages < 1:
+		return nil, fmt.Errorf("-stages %d, want at least 1", o.stages)
 	case o.step != "all" && !slices.Contains(names, o.step):
 		return nil, fmt.Errorf("-step %q, want %s, or all", o.step, strings.Join(names, ", "))
+	}
+	for _, s := range steps {
+		if o.takes(&s) && o.stages > s.room {
+			return nil, fmt.Errorf("-stages %d: %s has room for %d", o.stages, s.name, s.room)
+		}
 	}
 	return &o, nil
 }
 
+// takes reports whether a step is to run.
+func (o *options) takes(s *step) bool { return o.step == "all" || o.step == s.name }
+
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o, err := parse(args, stderr)
-	if err != nil {
+	switch {
+	case errors.Is(err, flag.ErrHelp):
 		return err
+	case err != nil:
+		return usageError{err}
 	}
 	if o.svg != "" {
 		return drawTo(ctx, o.svg)
@@ -118,7 +154,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		cfg.Trace = new(sm.Trace)
 	}
 	for _, s := range steps {
-		if o.step != "all" && o.step != s.name {
+		if !o.takes(&s) {
 			continue
 		}
 		var done atomic.Int64
@@ -128,7 +164,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		took := time.Since(start)
 		stop()
 		if err == nil {
-			err = p.verify()
+			err = p.verify(ctx)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -34,7 +35,7 @@ func TestSteps(t *testing.T) {
 			if err := s.launch(t.Context(), p, sm.Config{}, &done); err != nil {
 				t.Fatal(err)
 			}
-			if err := p.verify(); err != nil {
+			if err := p.verify(t.Context()); err != nil {
 				t.Errorf("%s: %v", s.name, err)
 			}
 			if sum := p.checksum(s.name); !strings.Contains(recorded, sum+"\n") {
@@ -66,7 +67,7 @@ func TestSchedules(t *testing.T) {
 				if err := sm.Explore(t.Context(), cfg, *seeds, s.kernel(p)); err != nil {
 					t.Fatalf("%s, %d stages, %v: %v", s.name, stages, schedule, err)
 				}
-				if err := p.verify(); err != nil {
+				if err := p.verify(t.Context()); err != nil {
 					t.Fatalf("%s, %d stages, %v: %v", s.name, stages, schedule, err)
 				}
 				clear(p.c)
@@ -111,14 +112,16 @@ func TestFlags(t *testing.T) {
 		"-size 0":      "-size 0, want",
 		"-size 8448":   "-size 8448, want",
 		"-size x":      `invalid value "x" for flag -size`,
-		"-stages 0":    "-stages 0, want 1 to 14",
-		"-stages 15":   "-stages 15, want",
+		"-stages 0":    "-stages 0, want at least 1",
+		"-stages 7":    "-stages 7: tmastore has room for 6",
+		"-stages 8":    "-stages 8: tiles128 has room for 7",
+		"-stages 15":   "-stages 15: walkthrough has room for 14",
 		"-step faster": `-step "faster", want walkthrough, tiles128, parity, persistent, cluster, tmastore, or all`,
 		"-seed -1":     `invalid value "-1" for flag -seed`,
 		"512":          `argument "512", want flags only`,
 		"-size 256 -step parity -trace /no/such/file": "/no/such/file",
 		"-svg /no/such/file":                          "/no/such/file",
-		"-stages 14 -step parity":                     "parity: sm: shared memory",
+		"-stages 14 -step parity":                     "-stages 14: parity has room for 7",
 	} {
 		var said strings.Builder
 		err := run(t.Context(), strings.Fields(args), io.Discard, &said)
@@ -129,10 +132,54 @@ func TestFlags(t *testing.T) {
 			t.Errorf("%s: main says it, and before it %q", args, said.String())
 		}
 	}
+	if _, err := parse([]string{"-stages", "14", "-step", "walkthrough"}, io.Discard); err != nil {
+		t.Error(err)
+	}
 	var help strings.Builder
 	if err := run(t.Context(), []string{"-h"}, io.Discard, &help); !errors.Is(err, flag.ErrHelp) ||
-		!strings.Contains(help.String(), "walkthrough, tiles128") {
+		!strings.Contains(help.String(), "walkthrough, tiles128") ||
+		!strings.Contains(help.String(), "14 in walkthrough, 7 in tiles128") {
 		t.Errorf("-h: %v, %q", err, help.String())
+	}
+}
+
+// TestRoom has every step run with as many stages as it has room for, and not with one more.
+func TestRoom(t *testing.T) {
+	for _, s := range steps {
+		for _, stages := range []int{s.room, s.room + 1} {
+			p, err := newProduct(256, stages)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = s.launch(t.Context(), p, sm.Config{}, new(atomic.Int64))
+			if fits := stages == s.room; fits && err != nil ||
+				!fits && (err == nil || !strings.Contains(err.Error(), "shared memory")) {
+				t.Errorf("%s, %d stages: %v", s.name, stages, err)
+			}
+		}
+	}
+}
+
+func TestStatus(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, test := range []struct {
+		ctx  context.Context
+		args string
+		code int
+		said string
+	}{
+		{t.Context(), "-h", exitOK, ""},
+		{t.Context(), "-stages 8", exitUsage, "hoppergemm: -stages 8: tiles128 has room for 7\n"},
+		{t.Context(), "-frobnicate", exitUsage, "hoppergemm: flag provided but not defined: -frobnicate (see -h)\n"},
+		{t.Context(), "-svg /no/such/file", exitFailed, "hoppergemm: open /no/such/file: no such file or directory\n"},
+		{ended, "-size 256", exitInterrupted, "hoppergemm: interrupted\n"},
+	} {
+		var said strings.Builder
+		err := run(test.ctx, strings.Fields(test.args), io.Discard, io.Discard)
+		if code := status(test.ctx, err, &said); code != test.code || said.String() != test.said {
+			t.Errorf("%s: exit %d, want %d: %q", test.args, code, test.code, said.String())
+		}
 	}
 }
 

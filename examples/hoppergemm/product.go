@@ -89,15 +89,16 @@ type step struct {
 	block   int  // threads
 	few     bool // CTAs, each with several tiles
 	cluster int  // CTAs
+	room    int  // most stages of A and B, beside C in tmastore, that shared memory holds
 }
 
 var steps = []step{
-	{"walkthrough", walkthrough, 64, 256, false, 1},
-	{"tiles128", tiles128, 128, 384, false, 1},
-	{"parity", parity, 128, 384, false, 1},
-	{"persistent", persistent, 128, 384, true, 1},
-	{"cluster", cluster, 128, 384, true, 2},
-	{"tmastore", tmastore, 128, 384, true, 2},
+	{"walkthrough", walkthrough, 64, 256, false, 1, 14},
+	{"tiles128", tiles128, 128, 384, false, 1, 7},
+	{"parity", parity, 128, 384, false, 1, 7},
+	{"persistent", persistent, 128, 384, true, 1, 7},
+	{"cluster", cluster, 128, 384, true, 2, 7},
+	{"tmastore", tmastore, 128, 384, true, 2, 6},
 }
 
 func (s *step) tiles(size int) int { return size / s.tile * (size / s.tile) }
@@ -127,10 +128,11 @@ func (s *step) launch(ctx context.Context, p *product, cfg sm.Config, done *atom
 
 // verify reports an element of p.c that is not the one of gemm.Multiply. A column-major C is
 // the transpose of a row-major one, B·Aᵀ.
-func (p *product) verify() error {
+func (p *product) verify(ctx context.Context) error {
 	if p.want == nil {
 		want := gemm.NewMatrix[bf16.BF16](p.size, p.size)
-		if err := gemm.Multiply(want, p.b, p.a.T(), gemm.WithArithmetic(gemm.Hopper)); err != nil {
+		err := gemm.Multiply(want, p.b, p.a.T(), gemm.WithArithmetic(gemm.Hopper), gemm.WithContext(ctx))
+		if err != nil {
 			return err
 		}
 		p.want = want.Data
