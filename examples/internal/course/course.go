@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 
@@ -54,8 +55,14 @@ func (o Output) bytes() []byte {
 type Run func(launch func(sm.Config, sm.Kernel) error) ([]Output, error)
 
 // Main runs an example and prints its outputs, and then what they show if they are the
-// recorded ones; if not, it ends the program.
+// recorded ones; if not, or if there are arguments, it ends the program.
 func Main(run Run, recorded, shown string) []Output {
+	if !flag.Parsed() { // by go test, whose flags they are then
+		if err := noArguments(os.Args); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(2)
+		}
+	}
 	outputs, err := run(func(cfg sm.Config, kernel sm.Kernel) error {
 		return sm.Launch(context.Background(), cfg, kernel)
 	})
@@ -71,6 +78,14 @@ func Main(run Run, recorded, shown string) []Output {
 	}
 	fmt.Printf("As on an H100: %s.\n", shown)
 	return outputs
+}
+
+// noArguments reports arguments behind a program's name.
+func noArguments(args []string) error {
+	if len(args) < 2 {
+		return nil
+	}
+	return fmt.Errorf("%s takes no arguments; go test has -seeds", filepath.Base(args[0]))
 }
 
 // asRecorded compares outputs with the lines of a record.

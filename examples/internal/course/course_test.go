@@ -152,6 +152,16 @@ func runChanged(t *testing.T, name, old, replacement string) string {
 	return ""
 }
 
+func TestNoArguments(t *testing.T) {
+	if err := noArguments([]string{"x/addone"}); err != nil {
+		t.Error(err)
+	}
+	want := "addone takes no arguments; go test has -seeds"
+	if err := noArguments([]string{"x/addone", "-seeds", "9"}); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
 func TestCheck(t *testing.T) {
 	good := []Output{{"a.x", []int32{1, 2, 3}}}
 	recorded := "# a comment\na.x bytes=12 crc32=16fe0ff6\n"
