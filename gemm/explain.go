@@ -15,7 +15,7 @@ import (
 // packed, and who computes.
 type Question struct {
 	M, N, K        int
-	Type, Out      asm.Type
+	Type, Out      asm.Type // the zero value is asm.BF16
 	TransA, TransB bool
 	Packed         bool
 	Workers        int    // that may compute, on as many processors; 0 is as many as there are
