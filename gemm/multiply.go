@@ -62,7 +62,7 @@ func Multiply[O Output, I Element](c Matrix[O], a Matrix[I], b Operand[I], opts 
 	return shared().multiply(&in, opts)
 }
 
-// Multiply computes C = alpha·op(A)·op(B) + beta·C on the engine e; see the package function [Multiply]. The inputs
+// Multiply computes C = alpha·A·B + beta·C on the engine e; see the package function [Multiply]. The inputs
 // must have the same element type, but for 8-bit ones, which may be mixed.
 func (e *Engine) Multiply(c, a, b AnyMatrix, opts ...Option) error {
 	if e == nil || e.crew == nil {
