@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"io"
 	"runtime/trace"
 	"time"
 
@@ -23,8 +24,7 @@ var traceKinds = []timeline.Kind{
 }
 
 // A Trace is what each worker of a grid did and when, piece by piece, since it began.
-// WriteTo writes it as a timeline for chrome://tracing and ui.perfetto.dev, WriteLanes draws
-// it as text. While package runtime/trace is on, every span is a region there, too.
+// While package runtime/trace is on, every span is a region there, too.
 //
 // Time that no span has went to what a worker does between pieces, or it had not come
 // yet or had left.
@@ -53,6 +53,15 @@ func (t *Trace) begin(ctx context.Context, workers int) {
 	}
 }
 
+// WriteTo writes t as a JSON file that chrome://tracing and ui.perfetto.dev open, with a thread for each worker. It
+// implements [io.WriterTo].
+func (t *Trace) WriteTo(w io.Writer) (int64, error) { return t.Timeline.WriteTo(w) }
+
+// WriteLanes draws t as text, a lane for each worker: a mark in every column for what the worker spent most of that
+// time on, and its shares of the whole. Lines are at most width columns, characters, wide where that leaves room for
+// them. Of more than 32 workers the others are counted only.
+func (t *Trace) WriteLanes(w io.Writer, width int) error { return t.Timeline.WriteLanes(w, width) }
+
 // A TraceSpan is what a worker is at; nil is nothing.
 type TraceSpan struct {
 	lane   *timeline.Lane
@@ -62,7 +71,8 @@ type TraceSpan struct {
 	region *trace.Region
 }
 
-// Start starts a span of worker id, which its goroutine ends. Of a nil Trace it returns nil.
+// Start starts a span of worker id, which its goroutine ends. Its kind is TraceCompute, TraceCopy or TraceStall. Of a
+// nil Trace it returns nil.
 func (t *Trace) Start(id, kind int) *TraceSpan {
 	if t == nil {
 		return nil
@@ -75,13 +85,14 @@ func (t *Trace) start(id, kind int) *TraceSpan {
 }
 
 // End ends the span, if it is one.
-func (s *TraceSpan) End(args ...timeline.Arg) {
+func (s *TraceSpan) End() {
 	if s != nil {
-		s.end(args) // apart, as in Start
+		s.end() // apart, as in Start
 	}
 }
 
-func (s *TraceSpan) end(args []timeline.Arg) {
+// end ends the span, with details.
+func (s *TraceSpan) end(args ...timeline.Arg) {
 	s.region.End()
 	s.lane.Add(s.kind, s.start.Sub(s.began), time.Since(s.began), args...)
 }
@@ -89,7 +100,7 @@ func (s *TraceSpan) end(args []timeline.Arg) {
 // endPiece ends the span of a piece: a slab, or a copy job, of an item.
 func (s *TraceSpan) endPiece(item int, what string, piece int) {
 	if s != nil {
-		s.End(timeline.Arg{Key: "item", Value: item}, timeline.Arg{Key: what, Value: piece})
+		s.end(timeline.Arg{Key: "item", Value: item}, timeline.Arg{Key: what, Value: piece})
 	}
 }
 
@@ -100,6 +111,6 @@ func (s *TraceSpan) endStall(starved bool) {
 		if starved {
 			what = "empty"
 		}
-		s.End(timeline.Arg{Key: "for", Value: what})
+		s.end(timeline.Arg{Key: "for", Value: what})
 	}
 }

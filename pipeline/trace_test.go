@@ -2,11 +2,13 @@ package pipeline
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"runtime/trace"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"example.com/leafhopper/internal/timeline"
 )
@@ -189,6 +191,30 @@ func TestTraceRegions(t *testing.T) {
 	}
 	if tr.Total(TraceCopy) == 0 || tr.Total(TraceCompute) == 0 {
 		t.Errorf("nothing to find: %v", fmt.Sprint(tr.Total(TraceCopy), tr.Total(TraceCompute)))
+	}
+}
+
+// TestTraceWritten draws a trace in lanes no wider than asked for, and writes as many bytes as WriteTo says.
+func TestTraceWritten(t *testing.T) {
+	c := eager(1)
+	defer c.Close()
+	var g Grid
+	tr := recorded(t, c, &g, Shape{Depth: 2, Items: 20, CTAs: 1, Slabs: 2, Private: 1}, 2)
+	var lanes, file bytes.Buffer
+	const width = 100
+	if err := tr.WriteLanes(&lanes, width); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(lanes.String()) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
+			t.Errorf("%d columns, want at most %d: %s", n, width, line)
+		}
+	}
+	if !strings.Contains(lanes.String(), "\nworker 1") {
+		t.Errorf("no worker 1 in\n%s", lanes.String())
+	}
+	if n, err := tr.WriteTo(&file); err != nil || n != int64(file.Len()) || !json.Valid(file.Bytes()) {
+		t.Errorf("WriteTo = %d, %v, of %d bytes", n, err, file.Len())
 	}
 }
 
