@@ -101,8 +101,8 @@ var testdata = []string{"barrier/testdata", "tile/testdata", "sm/testdata", "wgm
 
 // find returns the recordings that the command line names.
 func (c *config) find(say func(format string, args ...any)) ([]file, error) {
-	dirs, tell := c.dirs, true
-	if len(dirs) == 0 {
+	dirs, given := c.dirs, len(c.dirs) > 0
+	if !given {
 		root, err := moduleRoot()
 		if err != nil {
 			return nil, err
@@ -110,33 +110,60 @@ func (c *config) find(say func(format string, args ...any)) ([]file, error) {
 		for _, d := range testdata {
 			dirs = append(dirs, filepath.Join(root, filepath.FromSlash(d)))
 		}
-		tell = c.verbose
 	}
 	var files []file
+	var empty []string // folders without a recording
 	for _, dir := range dirs {
 		paths, err := list(dir)
 		if err != nil {
 			return nil, err
 		}
+		folder := !slices.Contains(paths, dir)
+		recordings := 0
+		var skipped []string
 		for _, path := range paths {
 			base := strings.TrimSuffix(filepath.Base(path), ".gz")
 			at := slices.IndexFunc(kinds, func(k kind) bool { return k.name.MatchString(base) })
+			if at >= 0 {
+				recordings++
+			}
 			switch {
 			case !c.match.MatchString(filepath.Base(path)):
 			case at >= 0:
 				files = append(files, file{path, &kinds[at]})
-			case path == dir && len(dirs) == 1:
+			case !folder && len(dirs) == 1:
 				return nil, fmt.Errorf("%s: %s", path, unfit(base))
-			case tell && !companions.MatchString(base):
-				say("%s: skipped: %s", path, unfit(base))
+			case !companions.MatchString(base):
+				skipped = append(skipped, path)
+			}
+		}
+		if folder && recordings == 0 {
+			empty = append(empty, dir)
+		}
+		// Another name beside recordings may be a mistake of who made them.
+		if c.verbose || given && (!folder || recordings > 0) {
+			for _, path := range skipped {
+				say("%s: skipped: %s", path, unfit(filepath.Base(path)))
 			}
 		}
 	}
 	switch {
+	case given && len(empty) == len(dirs):
+		in := "it"
+		if len(dirs) > 1 {
+			in = "them"
+		}
+		return nil, fmt.Errorf("%s: no recordings in %s (they lie in */testdata; without DIR all are taken)",
+			strings.Join(dirs, ", "), in)
 	case len(files) == 0 && c.run != "":
 		return nil, fmt.Errorf("no recording matches -run %s in %s", c.run, strings.Join(dirs, ", "))
 	case len(files) == 0:
 		return nil, fmt.Errorf("%s: nothing to replay", strings.Join(dirs, ", "))
+	}
+	if given {
+		for _, dir := range empty {
+			say("%s: no recordings in it", dir)
+		}
 	}
 	return files, nil
 }

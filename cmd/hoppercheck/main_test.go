@@ -261,6 +261,33 @@ func TestSkipped(t *testing.T) {
 	}
 }
 
+// A folder without recordings is one line, for which -v names what is in it.
+func TestNoRecordings(t *testing.T) {
+	dir := place(t, map[string][]byte{"a.go": nil, "b.go": nil, "c.md": nil})
+	other := place(t, map[string][]byte{"cublas_rows.bin": nil})
+	good := place(t, map[string][]byte{"tma_tf32.txt": recording(t, "tma_tf32.txt")})
+	const where = " (they lie in */testdata; without DIR all are taken)\n"
+	for _, test := range []struct {
+		args  []string
+		code  int
+		lines int
+		want  string // the last
+	}{
+		{[]string{dir}, exitUnreadable, 1, dir + ": no recordings in it" + where},
+		{[]string{dir, "-run", "a"}, exitUnreadable, 1, dir + ": no recordings in it" + where},
+		{[]string{dir, "-v"}, exitUnreadable, 4, dir + ": no recordings in it" + where},
+		{[]string{dir, other}, exitUnreadable, 1, dir + ", " + other + ": no recordings in them" + where},
+		{[]string{dir, good}, exitOK, 1, dir + ": no recordings in it\n"},
+		{[]string{good, "-run", "none"}, exitUnreadable, 1, "no recording matches -run none in " + good + "\n"},
+	} {
+		code, _, stderr := check(t, test.args...)
+		if code != test.code || strings.Count(stderr, "\n") != test.lines ||
+			!strings.HasSuffix(stderr, "hoppercheck: "+test.want) {
+			t.Errorf("%q: exit %d, want %d and %d lines: %q", test.args, code, test.code, test.lines, stderr)
+		}
+	}
+}
+
 // Products over the bound do not count as records.
 func TestLeftOut(t *testing.T) {
 	code, stdout, stderr := check(t, "-run", "cublas.json", "-max-flops", "0", "-format", "json")
