@@ -24,11 +24,11 @@ func setupExplain(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) 
 	fs.StringVar(&q.Kernel, "kernel", "", "`kernel`, see gemmbench kernels (default: the best)")
 	return func(_ context.Context, stdout, _ io.Writer) error {
 		shapes, err := parseShapes(*size)
-		if err != nil {
-			return usagef("explain: -size: %w", err)
-		}
-		if len(shapes) != 1 {
+		switch {
+		case strings.Contains(*size, ",") || err == nil && len(shapes) != 1:
 			return usagef("explain: -size: %q is not one size", *size)
+		case err != nil:
+			return usagef("explain: -size: %w", err)
 		}
 		q.M, q.N, q.K = shapes[0][0], shapes[0][1], shapes[0][2]
 		in, err := parseName(types)(*dtype)

@@ -17,6 +17,8 @@ func TestBadArguments(t *testing.T) {
 		{"frobnicate", `unknown command "frobnicate"; commands: compare, peak, kernels, explain, neighbour, info, help`},
 		{"explain -size 8x8", `explain: -size: "8x8" is not MxNxK`},
 		{"explain -size 8:9", `explain: -size: "8:9" is not one size`},
+		{"explain -size 1,2", `explain: -size: "1,2" is not one size`},
+		{"explain 8x8x8,9", `explain: -size: "8x8x8,9" is not one size`},
 		{"explain 0", `explain: -size: "0" is outside 1..1048576`},
 		{"explain -machine z80", `explain: there is no machine "z80"; machines: zen3, zen4, zen5, intel, amx, go`},
 		{"explain -trans XY", `explain: -trans: "XY" is not NN, NT, TN or TT`},
