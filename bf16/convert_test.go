@@ -341,9 +341,9 @@ func TestEncodeAll32(t *testing.T) {
 }
 
 // TestStops has the runtime stop all goroutines, as it does to collect garbage, while one converts a slice that takes
-// milliseconds: it waits for the end no more than for a loop in Go, which it can interrupt anywhere. Where other programs
-// have the processors both take long to stop, so one of many rounds has to show it: a conversion that cannot be
-// interrupted takes half of its time in all of them.
+// milliseconds: it waits for the end no more than for a loop in Go, which it can interrupt anywhere. Where other
+// programs have the processors both take long to stop, so one of many rounds has to show it: a conversion that cannot
+// be interrupted takes half of its time in all of them.
 func TestStops(t *testing.T) {
 	wide, short := make([]float32, 16<<20), make([]BF16, 16<<20)
 	half := make([]float16.Float16, len(wide))

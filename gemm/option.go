@@ -238,7 +238,8 @@ func (s *settings) set(o *Option) error {
 		return within("WithSplitK: ", s.splitK, 1, MaxSplitK)
 	case optPromotion:
 		if o.n[0] < 0 || o.n[0]%plan.PromotionUnit != 0 {
-			return fmt.Errorf("gemm: WithPromotion: %d is neither 0 nor a multiple of %d above", o.n[0], plan.PromotionUnit)
+			return fmt.Errorf("gemm: WithPromotion: %d is neither 0 nor a multiple of %d above",
+				o.n[0], plan.PromotionUnit)
 		}
 		s.promotion = o.n[0]
 	case optArithmetic:

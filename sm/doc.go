@@ -36,7 +36,8 @@
 // Operations do not return errors. What a GPU would fault on, or PTX leaves undefined,
 // ends the launch, and [Launch] returns a [*Fault] that names the kernel, the CTA, the
 // agent, the operation, the line of the kernel's code and the [Rule]. So does a panic in the
-// kernel. Nothing is left running. A deadlock is known the moment it comes about:
+// kernel. Nothing is left running, but for what [Launch] says. A deadlock is known the moment it
+// comes about:
 //
 //	sm: deadlock in gemm, CTA (3,0,0): all 2 agents wait
 //	  thread 0    at gemm.go:27 waits for empty[0] phase 5: 128 of 129 arrivals missing

@@ -131,7 +131,10 @@ func newLaunch(cfg Config, kernel Kernel) (*launch, error) {
 	if cfg.Name == "" {
 		cfg.Name = functionName(kernel)
 	}
-	l := &launch{Config: cfg, kernel: kernel, procs: int64(runtime.GOMAXPROCS(0)), live: map[*cluster]struct{}{}, stopping: make(chan struct{}), left: make(chan struct{})}
+	l := &launch{
+		Config: cfg, kernel: kernel, procs: int64(runtime.GOMAXPROCS(0)), live: map[*cluster]struct{}{},
+		stopping: make(chan struct{}), left: make(chan struct{}),
+	}
 	l.inGrid = Dim3{cfg.Grid.X / cfg.Cluster.X, cfg.Grid.Y / cfg.Cluster.Y, cfg.Grid.Z / cfg.Cluster.Z}
 	l.clusters = l.inGrid.Size()
 	if cfg.Check {

@@ -225,8 +225,8 @@ func TestGoMutex(t *testing.T) {
 	settled(t, before)
 }
 
-// TestOwnGoroutines: what a kernel starts itself may act for its agent, one at a time. Under Check two at once are told,
-// and none of them ends the program.
+// TestOwnGoroutines: what a kernel starts itself may act for its agent, one at a time. Under Check two at once are
+// told, and none of them ends the program.
 func TestOwnGoroutines(t *testing.T) {
 	switch {
 	case !sm.TellsGoroutines:

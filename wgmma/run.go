@@ -81,7 +81,8 @@ func (w *Warpgroup) checkUnchanged(in *instruction) error {
 		}
 	}
 	if len(changed) > 0 {
-		return misuse(RuleOperand, "%v: operand %s changed between MMA and WaitGroup", op, strings.Join(changed, " and "))
+		return misuse(RuleOperand, "%v: operand %s changed between MMA and WaitGroup",
+			op, strings.Join(changed, " and "))
 	}
 	return nil
 }

@@ -49,7 +49,8 @@ func TestCompareHopper(t *testing.T) {
 		t.Errorf("%d of 12 results are in Hopper's arithmetic, want 8:\n%s", n, stdout)
 	}
 	for i, r := range decode(t, stdout).Results {
-		if r.Arith != []string{"native", "hopper", "hopper"}[i/2%3] || r.SplitK != []int{0, 0, 2}[i/2%3] || !r.Verified ||
+		if r.Arith != []string{"native", "hopper", "hopper"}[i/2%3] || r.SplitK != []int{0, 0, 2}[i/2%3] ||
+			!r.Verified ||
 			r.GFLOPS <= 0 || r.PeakFraction <= 0 {
 			t.Errorf("result %d: %+v", i, r)
 		}

@@ -82,7 +82,7 @@ func pin(name string) string {
 	for _, one := range asm.Names(name) {
 		k := asm.Named(one)
 		if k.Supported() != nil {
-			return fmt.Sprintf("%s=%s pins a kernel that cannot run here: nothing is chosen in its place in %v arithmetic",
+			return fmt.Sprintf("%s=%s pins a kernel that cannot run here: nothing is chosen for it in %v arithmetic",
 				asm.KernelEnv, name, k.Arithmetic)
 		}
 		of = append(of, k.Arithmetic.String())
