@@ -87,14 +87,12 @@ func TestVariants(t *testing.T) {
 	if got[0] != want {
 		t.Errorf("first variant %+v\nwant %+v", got[0], want)
 	}
-	got = distinct(got)
-	if len(got) != 384 {
-		t.Errorf("%d distinct variants, want 384: native arithmetic does not split K", len(got))
+	different := map[bench.Variant]bool{}
+	for _, v := range got {
+		different[v] = true
 	}
-	for i, v := range got {
-		if slices.Index(got, v) != i {
-			t.Errorf("variant %d comes twice: %+v", i, v)
-		}
+	if len(different) != 384 {
+		t.Errorf("%d different variants, want 384: native arithmetic does not split K", len(different))
 	}
 }
 
