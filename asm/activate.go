@@ -131,7 +131,8 @@ const (
 
 // erfTable and tanhTable have 16 pieces of a function, of which piece i is about i/unit and 1/unit long: c0 + c1·r +
 // c2·r² + ... with r from -1/2 to 1/2, through Chebyshev's nodes. The first piece is a half, with c0 = 0: that
-// through the nodes of f(r)/r, times r.
+// through the nodes of f(r)/r, times r. c2 of piece 1 of erf is 12 units of its last place more: else
+// the GELU of 15 floats is off by more than one of theirs.
 var erfTable = [6][16]float32{
 	{
 		0, 0.28110638, 0.52839845, 0.7197748,
@@ -146,7 +147,7 @@ var erfTable = [6][16]float32{
 		2.5531604e-05, 5.0555e-06, 8.793973e-07, 1.3438203e-07,
 	},
 	{
-		1.3970922e-08, -0.017436141, -0.02871344, -0.03115426,
+		1.3970922e-08, -0.017436119, -0.02871344, -0.03115426,
 		-0.026395662, -0.018418461, -0.010838732, -0.0054475437,
 		-0.002356122, -0.0008812171, -0.00028595523, -8.069944e-05,
 		-1.9840743e-05, -4.255342e-06, -7.9697605e-07, -1.3044941e-07,

@@ -116,7 +116,7 @@ func WithTile(m, n, k int) Option { return Option{kind: optTile, n: [3]int{m, n,
 
 // An Activation is a function that [WithActivation] applies to each element of C. Of a NaN it is a NaN, and of an
 // infinity the limit. Tanh and, unless it is below 2^-119, Sigmoid and SiLU are off by less than 2, 3 and 4 units in
-// float32's last place, GELU and GELUTanh by less than 1.1 and 1.5 of their argument's, as where they are close to zero
+// float32's last place, GELU and GELUTanh by less than 1 and 1.5 of their argument's, as where they are close to zero
 // they come of a difference. In [Hopper]'s arithmetic GELUTanh is that of the GPU, by a tanh that is off by up to 2^-16
 // of itself, and of -Inf a NaN.
 type Activation = asm.Activation
