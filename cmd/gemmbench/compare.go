@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.com/leafhopper/bench"
+	"example.com/leafhopper/internal/cli"
 )
 
 type compareFlags struct {
@@ -83,9 +84,9 @@ func (f *compareFlags) run(ctx context.Context, stdout, stderr io.Writer) (err e
 	variants := distinct(asked)
 	switch {
 	case f.count < 1 || f.count > 1e6:
-		return usagef("compare: -count: %d is outside 1..1000000", f.count)
+		return cli.Usagef("compare: -count: %d is outside 1..1000000", f.count)
 	case f.minTime <= 0 || f.minTime > time.Hour:
-		return usagef("compare: -min-time: %v is outside 1ns..1h", f.minTime)
+		return cli.Usagef("compare: -min-time: %v is outside 1ns..1h", f.minTime)
 	}
 	if err := f.distinctFiles(); err != nil {
 		return err
@@ -95,7 +96,7 @@ func (f *compareFlags) run(ctx context.Context, stdout, stderr io.Writer) (err e
 		Count: f.count, MinTime: f.minTime, SkipVerify: !f.verify, Cold: f.cold, Progress: meter.show,
 	}
 	if err := runner.Validate(variants); err != nil {
-		return usageError{fmt.Errorf("compare: %w", err)}
+		return cli.Usagef("compare: %w", err)
 	}
 	if err := f.output.open(stdout); err != nil {
 		return err
@@ -148,11 +149,11 @@ func (f *compareFlags) distinctFiles() error {
 	}
 	for i, a := range files {
 		if a.path == "-" && a.flag != "o" {
-			return usagef("compare: -%s: - is not a file", a.flag)
+			return cli.Usagef("compare: -%s: - is not a file", a.flag)
 		}
 		for _, b := range files[:i] {
 			if a.path != "" && b.path != "" && sameFile(a.path, b.path) {
-				return usagef("compare: -%s and -%s name the same file, %s", b.flag, a.flag, a.path)
+				return cli.Usagef("compare: -%s and -%s name the same file, %s", b.flag, a.flag, a.path)
 			}
 		}
 	}

@@ -15,12 +15,13 @@ import (
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bench"
+	"example.com/leafhopper/internal/cli"
 )
 
 func TestCompareJSON(t *testing.T) {
 	code, stdout, stderr := gemmbench(t, quick("-dtype", "bf16,f32", "-trans", "nt", "-beta", "0.5", "-format",
 		"json")...)
-	if code != exitOK || stderr != "" {
+	if code != cli.OK || stderr != "" {
 		t.Fatalf("exit status %d, stderr %q", code, stderr)
 	}
 	doc := decode(t, stdout)
@@ -41,7 +42,7 @@ func TestCompareJSON(t *testing.T) {
 func TestCompareHopper(t *testing.T) {
 	code, stdout, stderr := gemmbench(t, quick("-dtype", "bf16,f32", "-arith", "native,hopper", "-splitk", "1,2",
 		"-format", "json")...)
-	if code != exitOK || stderr != "" {
+	if code != cli.OK || stderr != "" {
 		t.Fatalf("exit status %d, stderr %q", code, stderr)
 	}
 	if n := strings.Count(stdout, `"arith": "hopper"`); n != 8 || strings.Count(stdout, `"arith": "native"`) != 4 ||
@@ -60,7 +61,7 @@ func TestCompareHopper(t *testing.T) {
 		}
 	}
 	code, stdout, stderr = gemmbench(t, quick("-arith", "hopper", "-kernel", "hopper-go")...)
-	if code != exitOK || stderr != "" || !strings.Contains(stdout, "arith hopper") ||
+	if code != cli.OK || stderr != "" || !strings.Contains(stdout, "arith hopper") ||
 		!strings.Contains(stdout, "measured peak of hopper-go") {
 		t.Errorf("exit status %d, stderr %q, stdout:\n%s", code, stderr, stdout)
 	}
@@ -73,7 +74,7 @@ func TestCompareHopper(t *testing.T) {
 func TestCompareFP8(t *testing.T) {
 	code, stdout, stderr := gemmbench(t, quick("-dtype", "e4m3,e5m2", "-arith", "hopper", "-out", "f32,bf16",
 		"-prepacked", "false,true", "-format", "json")...)
-	if code != exitOK || stderr != "" {
+	if code != cli.OK || stderr != "" {
 		t.Fatalf("exit status %d, stderr %q", code, stderr)
 	}
 	results := decode(t, stdout).Results
@@ -91,7 +92,7 @@ func TestCompareFP8(t *testing.T) {
 func TestComparePrepacked(t *testing.T) {
 	code, stdout, stderr := gemmbench(t, quick("-dtype", "bf16,f32", "-arith", "native,hopper", "-prepacked",
 		"false,true", "-format", "json")...)
-	if code != exitOK || stderr != "" {
+	if code != cli.OK || stderr != "" {
 		t.Fatalf("exit status %d, stderr %q", code, stderr)
 	}
 	for i, r := range decode(t, stdout).Results {
@@ -117,7 +118,7 @@ func TestComparePrepacked(t *testing.T) {
 func TestCompareCallers(t *testing.T) {
 	code, stdout, stderr := gemmbench(t, quick("-size", "64,200", "-depth", "0", "-callers", "1,3", "-workers", "1,2",
 		"-prepacked", "false,true", "-format", "json")...)
-	if code != exitOK || stderr != "" {
+	if code != cli.OK || stderr != "" {
 		t.Fatalf("exit status %d, stderr %q", code, stderr)
 	}
 	results := decode(t, stdout).Results
@@ -156,7 +157,7 @@ func TestCompareFormats(t *testing.T) {
 		"svg":      "<title>Matrix products: 64×64×64, bf16 to f32, NN, 1 worker",
 	} {
 		code, stdout, stderr := gemmbench(t, quick("-format", format, "-workers", "1", "-verify=false", "-cold")...)
-		if code != exitOK || stderr != "" || !strings.Contains(stdout, want) {
+		if code != cli.OK || stderr != "" || !strings.Contains(stdout, want) {
 			t.Errorf("%s: exit status %d, stderr %q, stdout without %q:\n%s", format, code, stderr, want, stdout)
 		}
 	}
@@ -168,7 +169,7 @@ func TestCompareLanes(t *testing.T) {
 	for args, drawn := range map[string]bool{"": true, "-workers 1,2": false, "-depth 2": false,
 		"-format json": false} {
 		code, stdout, stderr := gemmbench(t, append(quick("-size", "300", "-count", "8"), strings.Fields(args)...)...)
-		if code != exitOK || stderr != "" {
+		if code != cli.OK || stderr != "" {
 			t.Fatalf("%s: exit status %d, stderr %q", args, code, stderr)
 		}
 		for _, want := range []string{"One product of each depth", "\ndepth 2, worker 0",
@@ -217,7 +218,7 @@ func TestCompareTrace(t *testing.T) {
 	for _, name := range []string{"t", "u.json"} {
 		path := filepath.Join(t.TempDir(), name)
 		code, _, stderr := gemmbench(t, quick("-trace", path)...)
-		if code != exitOK || stderr != "" {
+		if code != cli.OK || stderr != "" {
 			t.Fatalf("exit status %d, stderr %q", code, stderr)
 		}
 		base := strings.TrimSuffix(path, ".json")
@@ -253,7 +254,7 @@ func TestCompareInterrupted(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		code := run(ctx, []string{"-size", "64", "-depth", "1,2", "-count", "1000000", "-min-time", "1ms"}, &stdout,
 			&stderr)
-		if code != exitInterrupted || stderr.String() != "gemmbench: interrupted\n" {
+		if code != cli.Interrupted || stderr.String() != "gemmbench: interrupted\n" {
 			t.Fatalf("exit status %d, stderr %q", code, &stderr)
 		}
 		if stdout.Len() == 0 && after < time.Minute {
@@ -297,7 +298,7 @@ func TestFailedVerification(t *testing.T) {
 	if err := f.output.open(&stdout); err != nil {
 		t.Fatal(err)
 	}
-	if code := status(f.finish(rep), &stderr); code != exitFailed {
+	if code := status(f.finish(rep), &stderr); code != cli.Failed {
 		t.Errorf("exit status %d", code)
 	}
 	if stderr.String() != "gemmbench: a result failed its verification\n" ||
@@ -305,7 +306,7 @@ func TestFailedVerification(t *testing.T) {
 		t.Errorf("stderr %q, stdout %q", stderr.String(), stdout.String())
 	}
 	rep.Results[0].Verified = true
-	if code := status(f.finish(rep), &stderr); code != exitOK {
+	if code := status(f.finish(rep), &stderr); code != cli.OK {
 		t.Errorf("verified: exit status %d", code)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"example.com/leafhopper/gemm"
+	"example.com/leafhopper/internal/cli"
 )
 
 // setupExplain declares the flags of the command explain: those of one product, and of a machine.
@@ -26,36 +27,36 @@ func setupExplain(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) 
 		shapes, err := parseShapes(*size)
 		switch {
 		case strings.Contains(*size, ",") || err == nil && len(shapes) != 1:
-			return usagef("explain: -size: %q is not one size", *size)
+			return cli.Usagef("explain: -size: %q is not one size", *size)
 		case err != nil:
-			return usagef("explain: -size: %w", err)
+			return cli.Usagef("explain: -size: %w", err)
 		}
 		q.M, q.N, q.K = shapes[0][0], shapes[0][1], shapes[0][2]
 		in, err := parseName(types)(*dtype)
 		if err != nil {
-			return usagef("explain: -dtype: %w", err)
+			return cli.Usagef("explain: -dtype: %w", err)
 		}
 		to, err := parseName(outputs)(*out)
 		if err != nil {
-			return usagef("explain: -out: %w", err)
+			return cli.Usagef("explain: -out: %w", err)
 		}
 		q.Type, q.Out = in[0], to[0]
 		switch t := strings.ToUpper(*trans); t {
 		case "NN", "NT", "TN", "TT":
 			q.TransA, q.TransB = t[0] == 'T', t[1] == 'T'
 		default:
-			return usagef("explain: -trans: %q is not NN, NT, TN or TT", *trans)
+			return cli.Usagef("explain: -trans: %q is not NN, NT, TN or TT", *trans)
 		}
 		if q.Workers < 0 || q.Workers > gemm.MaxWorkers {
-			return usagef("explain: -workers: %d is outside 0..%d", q.Workers, gemm.MaxWorkers)
+			return cli.Usagef("explain: -workers: %d is outside 0..%d", q.Workers, gemm.MaxWorkers)
 		}
 		q.Machine = strings.ToLower(q.Machine)
 		text, err := gemm.Explain(q)
 		if err != nil {
-			return usagef("explain: %s", strings.TrimPrefix(err.Error(), "gemm: Explain: "))
+			return cli.Usagef("explain: %s", strings.TrimPrefix(err.Error(), "gemm: Explain: "))
 		}
 		if _, err := fmt.Fprint(stdout, text); err != nil {
-			return usagef("explain: writing the result: %w", err)
+			return cli.Usagef("explain: writing the result: %w", err)
 		}
 		return nil
 	}

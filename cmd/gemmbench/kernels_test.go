@@ -11,11 +11,12 @@ import (
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bench"
+	"example.com/leafhopper/internal/cli"
 )
 
 func TestKernelsCommand(t *testing.T) {
 	code, stdout, stderr := gemmbench(t, "kernels", "-format", "json")
-	if code != exitOK || stderr != "" {
+	if code != cli.OK || stderr != "" {
 		t.Fatalf("exit status %d, stderr %q", code, stderr)
 	}
 	var doc struct {
@@ -47,7 +48,7 @@ func TestKernelsCommand(t *testing.T) {
 		}
 	}
 	code, stdout, stderr = gemmbench(t, "kernels")
-	if code != exitOK || stderr != "" {
+	if code != cli.OK || stderr != "" {
 		t.Fatalf("exit status %d, stderr %q", code, stderr)
 	}
 	for _, k := range asm.Kernels() {

@@ -25,40 +25,17 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
+
+	"example.com/leafhopper/internal/cli"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
-}
-
-const (
-	exitOK          = 0
-	exitFailed      = 1
-	exitUsage       = 2
-	exitInterrupted = 130
-)
+func main() { cli.Main(run) }
 
 // errVerification says that a result is wrong; the report has said more.
 var errVerification = errors.New("a result failed its verification")
-
-// A usageError is a fault in the arguments or in the place that they, or the
-// shell, give the result.
-type usageError struct{ err error }
-
-func (e usageError) Error() string { return e.err.Error() }
-func (e usageError) Unwrap() error { return e.err }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // A command is a subcommand. Setup declares its flags on fs and returns what to
 // do after they are parsed.
@@ -85,27 +62,25 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return status(dispatch(ctx, args, stdout, stderr), stderr)
 }
 
+// status tells err on stderr, and returns the exit status for it.
+func status(err error, stderr io.Writer) int {
+	if err != nil {
+		err = line{err}
+	}
+	return cli.Status("gemmbench", err, stderr)
+}
+
+// A line is an error as it is told: on one line, without packages.
+type line struct{ error }
+
+func (l line) Error() string {
+	return strings.ReplaceAll(packages.ReplaceAllString(l.error.Error(), "$1"), "\n", "; ")
+}
+func (l line) Unwrap() error { return l.error }
+
 // packages are the names with which errors of this module begin: to a user of the
 // command one name, its own, is enough.
 var packages = regexp.MustCompile(`(?m)(^|: )(?:(?:bench|gemm|asm): )+`)
-
-// status tells err on stderr, on one line, and returns the exit status for it.
-func status(err error, stderr io.Writer) int {
-	var usage usageError
-	switch {
-	case err == nil:
-		return exitOK
-	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(stderr, "gemmbench: interrupted")
-		return exitInterrupted
-	}
-	text := packages.ReplaceAllString(err.Error(), "$1")
-	fmt.Fprintf(stderr, "gemmbench: %s\n", strings.ReplaceAll(text, "\n", "; "))
-	if errors.As(err, &usage) {
-		return exitUsage
-	}
-	return exitFailed
-}
 
 func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	name := "compare"
@@ -125,7 +100,7 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 			return c.run(ctx, args, stdout, stderr)
 		}
 	}
-	return usagef("unknown command %q; commands: compare, peak, kernels, explain, neighbour, info, help", name)
+	return cli.Usagef("unknown command %q; commands: compare, peak, kernels, explain, neighbour, info, help", name)
 }
 
 func (c command) run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -148,15 +123,15 @@ func (c command) run(ctx context.Context, args []string, stdout, stderr io.Write
 	}
 	switch {
 	case err != nil:
-		return usagef("%s: %v (see gemmbench help %s)", c.name, err, c.name)
+		return cli.Usagef("%s: %v (see gemmbench help %s)", c.name, err, c.name)
 	case fs.NArg() > 0:
-		return usagef("%s: unexpected argument %q%s (see gemmbench help %s)",
+		return cli.Usagef("%s: unexpected argument %q%s (see gemmbench help %s)",
 			c.name, fs.Arg(0), behindSwitch(fs, args), c.name)
 	}
 	var empty error
 	fs.Visit(func(f *flag.Flag) {
 		if f.Value.String() == "" && empty == nil {
-			empty = usagef("%s: -%s: the value is empty; leave the flag out for what it is by default", c.name, f.Name)
+			empty = cli.Usagef("%s: -%s: the value is empty; leave the flag out for what it is by default", c.name, f.Name)
 		}
 	})
 	switch {
@@ -199,14 +174,14 @@ func (c command) help(w io.Writer) error {
 
 func writeHelp(w io.Writer, text string) error {
 	if _, err := io.WriteString(w, text); err != nil {
-		return usagef("help: writing the result: %w", err)
+		return cli.Usagef("help: writing the result: %w", err)
 	}
 	return nil
 }
 
 func help(args []string, w io.Writer) error {
 	if len(args) > 1 {
-		return usagef("help: unexpected argument %q", args[1])
+		return cli.Usagef("help: unexpected argument %q", args[1])
 	}
 	if len(args) == 1 && !slices.Contains([]string{"help", "-h", "-help", "--help"}, args[0]) {
 		for _, c := range commands {
@@ -214,7 +189,7 @@ func help(args []string, w io.Writer) error {
 				return c.help(w)
 			}
 		}
-		return usagef("help: unknown command %q; commands: compare, peak, kernels, explain, neighbour, info, help",
+		return cli.Usagef("help: unknown command %q; commands: compare, peak, kernels, explain, neighbour, info, help",
 			args[0])
 	}
 	var text strings.Builder

@@ -9,6 +9,7 @@ import (
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bench"
+	"example.com/leafhopper/internal/cli"
 )
 
 // gemmbench runs the command and returns its exit status and output.
@@ -43,7 +44,7 @@ func decode(t *testing.T, data string) (doc document) {
 
 func TestPeakCommand(t *testing.T) {
 	code, stdout, stderr := gemmbench(t, "peak", "-kernel", "go", "-workers", "1", "-count", "1", "-format", "json")
-	if code != exitOK || stderr != "" {
+	if code != cli.OK || stderr != "" {
 		t.Fatalf("exit status %d, stderr %q", code, stderr)
 	}
 	doc := decode(t, stdout)
@@ -63,12 +64,12 @@ func TestPeakCommand(t *testing.T) {
 
 func TestInfoCommand(t *testing.T) {
 	code, stdout, _ := gemmbench(t, "info")
-	if code != exitOK || !strings.Contains(stdout, "caches") || !strings.Contains(stdout, "by default, for ") ||
+	if code != cli.OK || !strings.Contains(stdout, "caches") || !strings.Contains(stdout, "by default, for ") ||
 		!strings.Contains(stdout, asm.KernelEnv) {
 		t.Errorf("exit status %d:\n%s", code, stdout)
 	}
 	code, stdout, _ = gemmbench(t, "info", "-format", "json")
-	if doc := decode(t, stdout); code != exitOK || doc.Machine.GOMAXPROCS < 1 || doc.Machine.Workers < 1 ||
+	if doc := decode(t, stdout); code != cli.OK || doc.Machine.GOMAXPROCS < 1 || doc.Machine.Workers < 1 ||
 		doc.Machine.WorkersBy == "" {
 		t.Errorf("exit status %d:\n%s", code, stdout)
 	}

@@ -12,6 +12,7 @@ import (
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bench"
 	"example.com/leafhopper/gemm"
+	"example.com/leafhopper/internal/cli"
 )
 
 // A neighbour measures what products do to others in the same process.
@@ -39,7 +40,7 @@ func setupNeighbour(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer
 	return func(ctx context.Context, stdout, _ io.Writer) error {
 		parts, err := parseList(*part, parsePart)
 		if err != nil {
-			return usagef("neighbour: -part: %w", err)
+			return cli.Usagef("neighbour: -part: %w", err)
 		}
 		sizes := map[string][][3]int{
 			"sleeper": squares(128, 512, 2048),
@@ -49,7 +50,7 @@ func setupNeighbour(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer
 		if *size != "" {
 			shapes, err := parseList(*size, parseShapes)
 			if err != nil {
-				return usagef("neighbour: -size: %w", err)
+				return cli.Usagef("neighbour: -size: %w", err)
 			}
 			for name := range sizes {
 				sizes[name] = shapes
@@ -57,19 +58,19 @@ func setupNeighbour(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer
 		}
 		elem, err := parseName([]asm.Type{asm.BF16, asm.F16, asm.F32})(*dtype)
 		if err != nil {
-			return usagef("neighbour: -dtype: %w", err)
+			return cli.Usagef("neighbour: -dtype: %w", err)
 		}
 		crowds, err := parseList(*callers, parseInts(1, bench.MaxCallers))
 		if err != nil {
-			return usagef("neighbour: -callers: %w", err)
+			return cli.Usagef("neighbour: -callers: %w", err)
 		}
 		switch {
 		case *workers < 0 || *workers > gemm.MaxWorkers:
-			return usagef("neighbour: -workers: %d is outside 0..%d", *workers, gemm.MaxWorkers)
+			return cli.Usagef("neighbour: -workers: %d is outside 0..%d", *workers, gemm.MaxWorkers)
 		case *duration < 50*time.Millisecond || *duration > 10*time.Minute:
-			return usagef("neighbour: -duration: %v is outside 50ms..10m", *duration)
+			return cli.Usagef("neighbour: -duration: %v is outside 50ms..10m", *duration)
 		case *pause < 0 || *pause > time.Second:
-			return usagef("neighbour: -pause: %v is outside 0s..1s", *pause)
+			return cli.Usagef("neighbour: -pause: %v is outside 0s..1s", *pause)
 		}
 		if err := out.open(stdout); err != nil {
 			return err

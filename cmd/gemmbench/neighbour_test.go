@@ -4,13 +4,15 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"example.com/leafhopper/internal/cli"
 )
 
 func neighbourOf(t *testing.T, args ...string) (rep neighbourReport) {
 	t.Helper()
 	args = append([]string{"neighbour", "-duration", "50ms", "-format", "json"}, args...)
 	code, stdout, stderr := gemmbench(t, args...)
-	if code != exitOK || stderr != "" {
+	if code != cli.OK || stderr != "" {
 		t.Fatalf("exit status %d, stderr %q", code, stderr)
 	}
 	d := json.NewDecoder(strings.NewReader(stdout))
@@ -53,7 +55,7 @@ func TestNeighbourParts(t *testing.T) {
 		t.Errorf("%+v", rep)
 	}
 	code, stdout, _ := gemmbench(t, "neighbour", "-size", "32", "-callers", "3", "-duration", "50ms", "-dtype", "f16")
-	if code != exitOK {
+	if code != cli.OK {
 		t.Errorf("exit status %d", code)
 	}
 	for _, want := range []string{"sleeper: ", "beside", "nothing", "burn: one call every 150µs", "helpers' cores",

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"example.com/leafhopper/internal/cli"
 )
 
 // An output is where and how a command writes its result: to standard output,
@@ -37,7 +39,7 @@ func (o *output) declare(fs *flag.FlagSet, formats ...string) {
 func (o *output) open(stdout io.Writer) error {
 	format := strings.ToLower(o.format)
 	if !slices.Contains(o.formats, format) {
-		return usagef("%s: -format: %q is not one of %s", o.command, o.format, strings.Join(o.formats, ", "))
+		return cli.Usagef("%s: -format: %q is not one of %s", o.command, o.format, strings.Join(o.formats, ", "))
 	}
 	o.format = format
 	if o.w = stdout; o.path == "" || o.path == "-" {
@@ -47,11 +49,11 @@ func (o *output) open(stdout io.Writer) error {
 	mode, old := fs.FileMode(0o666), false
 	if info, err := os.Stat(o.path); err == nil {
 		if info.IsDir() {
-			return usagef("%s: -o: %s is a directory", o.command, o.path)
+			return cli.Usagef("%s: -o: %s is a directory", o.command, o.path)
 		}
 		f, err := os.OpenFile(o.path, os.O_WRONLY, 0)
 		if err != nil {
-			return usagef("%s: -o: %w", o.command, err)
+			return cli.Usagef("%s: -o: %w", o.command, err)
 		}
 		if !info.Mode().IsRegular() {
 			o.w, o.direct = f, f
@@ -60,10 +62,10 @@ func (o *output) open(stdout io.Writer) error {
 		f.Close()
 		mode, old = info.Mode().Perm(), true
 		if o.target, err = filepath.EvalSymlinks(o.path); err != nil {
-			return usagef("%s: -o: %w", o.command, err)
+			return cli.Usagef("%s: -o: %w", o.command, err)
 		}
 	} else if _, err := os.Lstat(o.path); err == nil {
-		return usagef("%s: -o: %s is a link to a file that is not there", o.command, o.path)
+		return cli.Usagef("%s: -o: %s is a link to a file that is not there", o.command, o.path)
 	}
 	f, err := createBeside(o.target, mode)
 	if err == nil {
@@ -78,7 +80,7 @@ func (o *output) open(stdout io.Writer) error {
 		if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 			err = pathErr.Err
 		}
-		return usagef("%s: -o: cannot write %s: %w", o.command, o.path, err)
+		return cli.Usagef("%s: -o: cannot write %s: %w", o.command, o.path, err)
 	}
 	return nil
 }
@@ -103,7 +105,7 @@ func (o *output) write(f func(io.Writer) error) error {
 		err = o.commit()
 	}
 	if err != nil {
-		return usagef("%s: writing the result: %w", o.command, err)
+		return cli.Usagef("%s: writing the result: %w", o.command, err)
 	}
 	return nil
 }

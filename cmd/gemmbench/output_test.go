@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"example.com/leafhopper/internal/cli"
 )
 
 func TestOutputFile(t *testing.T) {
@@ -26,14 +28,14 @@ func TestOutputFile(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out, errs bytes.Buffer
-	if code := run(ctx, quick("-o", link), &out, &errs); code != exitInterrupted ||
+	if code := run(ctx, quick("-o", link), &out, &errs); code != cli.Interrupted ||
 		errs.String() != "gemmbench: interrupted\n" || out.Len() > 0 {
 		t.Errorf("interrupted: exit status %d, %q, %q", code, out.String(), errs.String())
 	}
 	if data, _ := os.ReadFile(path); string(data) != "old" {
 		t.Errorf("an interrupted run changed the file to %q", data)
 	}
-	if code := run(ctx, quick("-trace", path), &out, &errs); code != exitInterrupted {
+	if code := run(ctx, quick("-trace", path), &out, &errs); code != cli.Interrupted {
 		t.Errorf("interrupted: exit status %d", code)
 	}
 	if data, _ := os.ReadFile(path); string(data) != "old" {
@@ -45,11 +47,11 @@ func TestOutputFile(t *testing.T) {
 	profile, trace := filepath.Join(dir, "cpu"), filepath.Join(dir, "trace")
 	// Of two profiles neither is begun, or left behind empty, if one cannot be written.
 	if code, _, _ := gemmbench(t, quick("-cpuprofile", path, "-trace",
-		filepath.Join(dir, "none", "x"))...); code != exitUsage {
+		filepath.Join(dir, "none", "x"))...); code != cli.Usage {
 		t.Errorf("a trace to a folder that is not there: exit status %d", code)
 	}
 	if code, _, _ := gemmbench(t, quick("-cpuprofile", profile, "-trace",
-		filepath.Join(dir, "none", "x"))...); code != exitUsage {
+		filepath.Join(dir, "none", "x"))...); code != cli.Usage {
 		t.Errorf("a trace to a folder that is not there: exit status %d", code)
 	}
 	if data, _ := os.ReadFile(path); string(data) != "old" {
@@ -60,7 +62,7 @@ func TestOutputFile(t *testing.T) {
 	}
 	code, stdout, stderr := gemmbench(t, quick("-format", "json", "-o", link, "-cpuprofile", profile, "-trace",
 		trace)...)
-	if code != exitOK || stdout != "" || stderr != "" {
+	if code != cli.OK || stdout != "" || stderr != "" {
 		t.Fatalf("exit status %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
 	data, err := os.ReadFile(path)
@@ -82,7 +84,7 @@ func TestOutputFile(t *testing.T) {
 	if entries, _ := os.ReadDir(dir); len(entries) != 5 {
 		t.Errorf("files left behind: %v", entries)
 	}
-	if code, _, stderr := gemmbench(t, "info", "-o", os.DevNull); code != exitOK {
+	if code, _, stderr := gemmbench(t, "info", "-o", os.DevNull); code != cli.OK {
 		t.Errorf("-o %s: exit status %d, %s", os.DevNull, code, stderr)
 	}
 }
@@ -99,7 +101,7 @@ func TestOutputLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, stdout, stderr := gemmbench(t, "info", "-o", link)
-	if want := "gemmbench: info: -o: " + link + " is a link to a file that is not there\n"; code != exitUsage ||
+	if want := "gemmbench: info: -o: " + link + " is a link to a file that is not there\n"; code != cli.Usage ||
 		stdout != "" || stderr != want {
 		t.Errorf("exit status %d, %q, %q, want %q", code, stdout, stderr, want)
 	}
@@ -110,13 +112,13 @@ func TestOutputLink(t *testing.T) {
 
 func TestStandardOutput(t *testing.T) {
 	var out, errs bytes.Buffer
-	if code := run(t.Context(), []string{"info", "-o", "-"}, &out, &errs); code != exitOK ||
+	if code := run(t.Context(), []string{"info", "-o", "-"}, &out, &errs); code != cli.OK ||
 		!strings.Contains(out.String(), "caches") {
 		t.Errorf("-o -: exit status %d, %q, %q", code, &out, &errs)
 	}
 	for _, command := range []string{"info", "kernels"} {
 		errs.Reset()
-		if code := run(t.Context(), []string{command}, full{}, &errs); code != exitUsage ||
+		if code := run(t.Context(), []string{command}, full{}, &errs); code != cli.Usage ||
 			errs.String() != "gemmbench: "+command+": writing the result: no space left\n" {
 			t.Errorf("%s: exit status %d, %q", command, code, &errs)
 		}
@@ -128,7 +130,7 @@ func TestHelpUnwritable(t *testing.T) {
 	for _, args := range []string{"help", "-h", "help compare", "compare -h", "-size 64 -h", "peak -h", "kernels -help",
 		"info --help"} {
 		var errs bytes.Buffer
-		if code := run(t.Context(), strings.Fields(args), full{}, &errs); code != exitUsage ||
+		if code := run(t.Context(), strings.Fields(args), full{}, &errs); code != cli.Usage ||
 			errs.String() != "gemmbench: help: writing the result: no space left\n" {
 			t.Errorf("%s: exit status %d, %q", args, code, &errs)
 		}
@@ -148,7 +150,7 @@ func TestProfileUnwritable(t *testing.T) {
 		"-cpuprofile /dev/full -trace /dev/full": {"cpuprofile", "trace"},
 	} {
 		code, stdout, stderr := gemmbench(t, quick(strings.Fields(args)...)...)
-		if code != exitUsage || !strings.Contains(stdout, "producer wait") || strings.Count(stderr, "\n") != 1 {
+		if code != cli.Usage || !strings.Contains(stdout, "producer wait") || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%s: exit status %d, stderr %q, stdout:\n%s", args, code, stderr, stdout)
 		}
 		for _, name := range names {

@@ -13,6 +13,7 @@ import (
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bench"
 	"example.com/leafhopper/gemm"
+	"example.com/leafhopper/internal/cli"
 )
 
 func setupPeak(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) error {
@@ -28,7 +29,7 @@ func setupPeak(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) err
 		}
 		counts, err := parseList(*workers, parseInts(0, gemm.MaxWorkers))
 		if err != nil {
-			return usagef("peak: -workers: %w", err)
+			return cli.Usagef("peak: -workers: %w", err)
 		}
 		for i, n := range counts {
 			if n == 0 {
@@ -38,7 +39,7 @@ func setupPeak(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) err
 		slices.Sort(counts)
 		counts = slices.Compact(counts)
 		if *count < 1 || *count > 10000 {
-			return usagef("peak: -count: %d is outside 1..10000", *count)
+			return cli.Usagef("peak: -count: %d is outside 1..10000", *count)
 		}
 		if err := out.open(stdout); err != nil {
 			return err
@@ -63,14 +64,14 @@ func peakKernels(list string) ([]*asm.Kernel, error) {
 	if list != "" {
 		var err error
 		if names, err = parseList(list, parseKernel); err != nil {
-			return nil, usagef("peak: -kernel: %w", err)
+			return nil, cli.Usagef("peak: -kernel: %w", err)
 		}
 	}
 	var ks []*asm.Kernel
 	for _, k := range asm.Kernels() {
 		switch named := slices.Contains(names, k.Name); {
 		case named && k.Supported() != nil:
-			return nil, usagef("peak: -kernel: %s cannot run: %w", k.Name, k.Supported())
+			return nil, cli.Usagef("peak: -kernel: %s cannot run: %w", k.Name, k.Supported())
 		case named, list == "" && k.Supported() == nil:
 			ks = append(ks, k)
 		}
@@ -78,7 +79,7 @@ func peakKernels(list string) ([]*asm.Kernel, error) {
 	if slices.Contains(names, "") { // auto
 		k, err := asm.Select(asm.BF16, "")
 		if err != nil {
-			return nil, usagef("peak: -kernel: %w", err)
+			return nil, cli.Usagef("peak: -kernel: %w", err)
 		}
 		if !slices.Contains(ks, k) {
 			ks = append(ks, k)

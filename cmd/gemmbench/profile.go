@@ -8,6 +8,8 @@ import (
 	"os"
 	"runtime/pprof"
 	"strings"
+
+	"example.com/leafhopper/internal/cli"
 )
 
 // profiles are the files that -cpuprofile and -trace ask for; nil where they do not.
@@ -50,7 +52,7 @@ func (f *compareFlags) openProfiles() (*profiles, error) {
 		file, err := openProfile(p.flag, p.path)
 		if err != nil {
 			discard(opened)
-			return nil, usagef("compare: -%s: %w", p.flag, err)
+			return nil, cli.Usagef("compare: -%s: %w", p.flag, err)
 		}
 		*p.to = file
 		opened = append(opened, file)
@@ -74,7 +76,7 @@ func (ps *profiles) close() error {
 			continue
 		}
 		if err := p.Close(); err != nil {
-			errs = append(errs, usagef("compare: -%s: %w", p.flag, err))
+			errs = append(errs, cli.Usagef("compare: -%s: %w", p.flag, err))
 		}
 	}
 	return errors.Join(errs...)

@@ -10,6 +10,7 @@ import (
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bench"
+	"example.com/leafhopper/internal/cli"
 )
 
 const (
@@ -78,7 +79,7 @@ func fit(r *bench.Runner, variants []bench.Variant, size int) (int, error) {
 			return size, nil
 		}
 		if !errors.Is(err, bench.ErrMemory) || size == minSize {
-			return 0, usagef("compare: size %d, chosen for want of -size: %w", size, err)
+			return 0, cli.Usagef("compare: size %d, chosen for want of -size: %w", size, err)
 		}
 		size = roundSize(float64(size) / 2)
 	}

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"example.com/leafhopper/internal/cli"
 )
 
 // TestBadArguments wants exit status 2, one line that names the fault, and
@@ -148,7 +150,7 @@ func TestBadArguments(t *testing.T) {
 			args[i] = strings.TrimPrefix(a, "_")
 		}
 		code, stdout, stderr := gemmbench(t, args...)
-		if code != exitUsage || stdout != "" {
+		if code != cli.Usage || stdout != "" {
 			t.Errorf("%s: exit status %d, stdout %q", test.args, code, stdout)
 		}
 		if !strings.Contains(stderr, test.want) || !strings.HasPrefix(stderr, "gemmbench: ") ||
@@ -189,7 +191,7 @@ func TestHelp(t *testing.T) {
 		"info -h":        "-format",
 	} {
 		code, stdout, stderr := gemmbench(t, strings.Fields(args)...)
-		if code != exitOK || stderr != "" || !strings.Contains(stdout, want) {
+		if code != cli.OK || stderr != "" || !strings.Contains(stdout, want) {
 			t.Errorf("%s: exit status %d, stderr %q, stdout without %q:\n%s", args, code, stderr, want, stdout)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bench"
 	"example.com/leafhopper/gemm"
+	"example.com/leafhopper/internal/cli"
 )
 
 // axes are the flags that span the variants, as they were given.
@@ -73,11 +74,11 @@ func (a *axes) variants() ([]bench.Variant, error) {
 		to         *float32
 	}{{"alpha", a.alpha, &w.Alpha}, {"beta", a.beta, &w.Beta}} {
 		if *f.to, err = parseFactor(f.text); err != nil {
-			return nil, usagef("compare: -%s: %w", f.name, err)
+			return nil, cli.Usagef("compare: -%s: %w", f.name, err)
 		}
 	}
 	if w.Alpha == 0 {
-		return nil, usagef("compare: -alpha: 0 leaves no product to measure")
+		return nil, cli.Usagef("compare: -alpha: 0 leaves no product to measure")
 	}
 	s := span{vs: []bench.Variant{{Workload: w}}}
 	cross(&s, shapes, func(v *bench.Variant, shape [3]int) { v.M, v.N, v.K = shape[0], shape[1], shape[2] })
@@ -144,9 +145,9 @@ func (s *span) sumNative() {
 		case hopper:
 			v.SplitK, v.Promotion = 1, 0
 		case v.SplitK > 1:
-			s.err = usagef("compare: -splitk: %s", why)
+			s.err = cli.Usagef("compare: -splitk: %s", why)
 		case v.Promotion > 0:
-			s.err = usagef("compare: -promotion: %s", why)
+			s.err = cli.Usagef("compare: -promotion: %s", why)
 		}
 	}
 }
@@ -157,7 +158,7 @@ func cross[T any](s *span, values []T, set func(*bench.Variant, T)) {
 	case s.err != nil:
 		return
 	case len(s.vs)*len(values) > maxVariants:
-		s.err = usagef("compare: the lists span more than %d variants; measure them in parts", maxVariants)
+		s.err = cli.Usagef("compare: the lists span more than %d variants; measure them in parts", maxVariants)
 		return
 	}
 	var vs []bench.Variant
@@ -217,7 +218,7 @@ func (a *axes) shapes() ([][3]int, error) {
 func listFlag[T comparable](name, list string, parse func(string) ([]T, error)) ([]T, error) {
 	vs, err := parseList(list, parse)
 	if err != nil {
-		return nil, usagef("compare: -%s: %w", name, err)
+		return nil, cli.Usagef("compare: -%s: %w", name, err)
 	}
 	return vs, nil
 }

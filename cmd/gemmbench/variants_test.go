@@ -15,6 +15,7 @@ import (
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bench"
 	"example.com/leafhopper/gemm"
+	"example.com/leafhopper/internal/cli"
 )
 
 func parseAxes(t *testing.T, args string) *axes {
@@ -303,7 +304,7 @@ func TestFit(t *testing.T) {
 			continue // nothing is too large if nobody knows how much there is
 		}
 		size, err := fit(&bench.Runner{}, vs, test.from)
-		if _, usage := errors.AsType[usageError](err); usage != (test.want != "") || usage &&
+		if _, usage := errors.AsType[cli.UsageError](err); usage != (test.want != "") || usage &&
 			!strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want %q", test.args, err, test.want)
 		}

@@ -22,25 +22,18 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"regexp"
 	"strings"
-	"syscall"
+
+	"example.com/leafhopper/internal/cli"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
-}
+func main() { cli.Main(run) }
 
+// What else than that all agree, or an interrupt, the exit status says.
 const (
-	exitOK          = 0
-	exitDifferent   = 1
-	exitUnreadable  = 2 // or unwritable, or bad arguments
-	exitInterrupted = 130
+	exitDifferent  = cli.Failed
+	exitUnreadable = cli.Usage // or unwritable, or bad arguments
 )
 
 // A config is the command line.
@@ -137,7 +130,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			say("writing the help: %v", err)
 			return exitUnreadable
 		}
-		return exitOK
+		return cli.OK
 	}
 	if err != nil {
 		say("%v (see hoppercheck -h)", err)
@@ -149,7 +142,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitUnreadable
 	}
 
-	code := exitOK
+	code := cli.OK
 	var results []result
 	for _, f := range files {
 		if c.verbose {
@@ -158,7 +151,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		r, err := f.replay(ctx, c)
 		if ctx.Err() != nil {
 			say("interrupted")
-			return exitInterrupted
+			return cli.Interrupted
 		}
 		if err != nil {
 			say("%s: %s", f.path, bare(err, f.path))
@@ -170,7 +163,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 				say("%s: %s agrees with K split in %d", f.path, s.Product, s.Parts)
 			}
 		}
-		if r.different > 0 && code == exitOK {
+		if r.different > 0 && code == cli.OK {
 			code = exitDifferent
 		}
 		results = append(results, r)

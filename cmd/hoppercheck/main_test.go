@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/leafhopper/internal/cli"
 	"example.com/leafhopper/internal/golden"
 )
 
@@ -99,7 +100,7 @@ func TestModule(t *testing.T) {
 			t.Errorf("%s: %d of %d records differ", r.File, r.Different, r.Records)
 		}
 	}
-	if code != exitOK || !maps.Equal(got, want) {
+	if code != cli.OK || !maps.Equal(got, want) {
 		t.Errorf("exit %d, records %v, want %v\n%s", code, got, want, stderr)
 	}
 	if stderr != "" {
@@ -112,11 +113,11 @@ func TestModule(t *testing.T) {
 func TestNotes(t *testing.T) {
 	args := []string{"-run", "cublas.json", "-max-flops", "3e8"}
 	code, stdout, stderr := check(t, args...)
-	if want := "  in all\n\ncublas.json: 4 products agree with K split (-v names them); 28 of more than 3e+08 operations left out (-max-flops)\n"; code != exitOK || stderr != "" || !strings.HasSuffix(stdout, want) {
+	if want := "  in all\n\ncublas.json: 4 products agree with K split (-v names them); 28 of more than 3e+08 operations left out (-max-flops)\n"; code != cli.OK || stderr != "" || !strings.HasSuffix(stdout, want) {
 		t.Errorf("exit %d, %q:\n%s\nwant %s", code, stderr, stdout, want)
 	}
 	code, stdout, stderr = check(t, append(args, "-v")...)
-	if want := "\n\ncublas.json: 4 products agree with K split; 28 of"; code != exitOK ||
+	if want := "\n\ncublas.json: 4 products agree with K split; 28 of"; code != cli.OK ||
 		!strings.Contains(stdout, want) || strings.Count(stderr, " agrees with K split in ") != 4 ||
 		!strings.Contains(stderr, "cublas.json: bf16 64x64x8192 NN agrees with K split in 6\n") {
 		t.Errorf("-v: exit %d, %q:\n%s", code, stderr, stdout)
@@ -134,7 +135,7 @@ func TestNotes(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	code, stdout, stderr := check(t, "-run", "^(mbarrier|tma_tf32)", "-v")
-	if code != exitOK || !strings.Contains(stdout, "      414          0  mbarrier.txt.gz\n") ||
+	if code != cli.OK || !strings.Contains(stdout, "      414          0  mbarrier.txt.gz\n") ||
 		!strings.Contains(stdout, "      670          0  in all\n") {
 		t.Errorf("exit %d:\n%s", code, stdout)
 	}
@@ -223,7 +224,7 @@ func TestArguments(t *testing.T) {
 	}
 	for _, arg := range []string{"-h", "--help", "help"} {
 		code, stdout, stderr := check(t, arg)
-		if code != exitOK || stderr != "" || !strings.Contains(stdout, "-max-flops") ||
+		if code != cli.OK || stderr != "" || !strings.Contains(stdout, "-max-flops") ||
 			!strings.Contains(stdout, "130 after an interrupt") {
 			t.Errorf("%s: exit %d, %q, %q", arg, code, stdout, stderr)
 		}
@@ -235,7 +236,7 @@ func TestSkipped(t *testing.T) {
 	dir := place(t, map[string][]byte{"machine.txt": []byte("device\n"), "tma_tf32.txt": recording(t, "tma_tf32.txt"),
 		"cublas_rows.bin": nil})
 	code, stdout, stderr := check(t, dir)
-	if code != exitOK || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "machine.txt: skipped") ||
+	if code != cli.OK || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "machine.txt: skipped") ||
 		!strings.Contains(stdout, "256") {
 		t.Errorf("exit %d: %q\n%s", code, stderr, stdout)
 	}
@@ -256,7 +257,7 @@ func TestSkipped(t *testing.T) {
 			t.Errorf("%q: exit %d, want %d and %q: %q %q", test.args, code, exitUnreadable, test.want, stderr, stdout)
 		}
 	}
-	if code, _, stderr := check(t, filepath.Join(dir, "tma_tf32.txt")); code != exitOK || stderr != "" {
+	if code, _, stderr := check(t, filepath.Join(dir, "tma_tf32.txt")); code != cli.OK || stderr != "" {
 		t.Errorf("a file: exit %d: %q", code, stderr)
 	}
 }
@@ -277,7 +278,7 @@ func TestNoRecordings(t *testing.T) {
 		{[]string{dir, "-run", "a"}, exitUnreadable, 1, dir + ": no recordings in it" + where},
 		{[]string{dir, "-v"}, exitUnreadable, 4, dir + ": no recordings in it" + where},
 		{[]string{dir, other}, exitUnreadable, 1, dir + ", " + other + ": no recordings in them" + where},
-		{[]string{dir, good}, exitOK, 1, dir + ": no recordings in it\n"},
+		{[]string{dir, good}, cli.OK, 1, dir + ": no recordings in it\n"},
 		{[]string{good, "-run", "none"}, exitUnreadable, 1, "no recording matches -run none in " + good + "\n"},
 	} {
 		code, _, stderr := check(t, test.args...)
@@ -292,7 +293,7 @@ func TestNoRecordings(t *testing.T) {
 func TestLeftOut(t *testing.T) {
 	code, stdout, stderr := check(t, "-run", "cublas.json", "-max-flops", "0", "-format", "json")
 	all := rows(t, stdout)
-	if code != exitOK || len(all) != 1 || !reflect.DeepEqual(all[0], row{File: "cublas.json", LeftOut: 50}) ||
+	if code != cli.OK || len(all) != 1 || !reflect.DeepEqual(all[0], row{File: "cublas.json", LeftOut: 50}) ||
 		stderr != "" {
 		t.Errorf("exit %d, %+v: %q", code, all, stderr)
 	}
@@ -322,8 +323,8 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out, errs bytes.Buffer
-	if code := run(ctx, nil, &out, &errs); code != exitInterrupted || out.Len() != 0 {
-		t.Errorf("exit %d, want %d: %s", code, exitInterrupted, &errs)
+	if code := run(ctx, nil, &out, &errs); code != cli.Interrupted || out.Len() != 0 {
+		t.Errorf("exit %d, want %d: %s", code, cli.Interrupted, &errs)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/gemm"
+	"example.com/leafhopper/internal/cli"
 	"example.com/leafhopper/internal/golden"
 )
 
@@ -98,7 +99,7 @@ func TestEpilogues(t *testing.T) {
 		code, stdout, stderr := check(t, dir)
 		return code, stdout + stderr
 	}
-	if code, text := replay(entries); code != exitOK || !strings.Contains(text, "8          0  cublas_epilogue.json") {
+	if code, text := replay(entries); code != cli.OK || !strings.Contains(text, "8          0  cublas_epilogue.json") {
 		t.Errorf("exit %d:\n%s", code, text)
 	}
 	for i, wrong := range []struct{ old, new, first string }{

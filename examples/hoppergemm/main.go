@@ -25,14 +25,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
+	"example.com/leafhopper/internal/cli"
 	"example.com/leafhopper/sm"
 )
 
@@ -42,38 +41,9 @@ var recorded string
 const minSize, maxSize = 256, 8192 // multiples of minSize
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	code := status(ctx, err, os.Stderr)
-	stop()
-	os.Exit(code)
-}
-
-const (
-	exitOK          = 0
-	exitFailed      = 1
-	exitUsage       = 2
-	exitInterrupted = 130
-)
-
-// A usageError is a fault in the flags.
-type usageError struct{ error }
-
-// status tells err on stderr, and returns the exit status for it.
-func status(ctx context.Context, err error, stderr io.Writer) int {
-	switch {
-	case err == nil || errors.Is(err, flag.ErrHelp):
-		return exitOK
-	case ctx.Err() != nil:
-		fmt.Fprintln(stderr, "hoppergemm: interrupted")
-		return exitInterrupted
-	}
-	fmt.Fprintln(stderr, "hoppergemm:", err)
-	if _, usage := errors.AsType[usageError](err); usage {
-		return exitUsage
-	}
-	return exitFailed
+	cli.Main(func(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+		return cli.Status("hoppergemm", run(ctx, args, stdout, stderr), stderr)
+	})
 }
 
 // options are the flags.
@@ -140,7 +110,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	case errors.Is(err, flag.ErrHelp):
 		return err
 	case err != nil:
-		return usageError{err}
+		return cli.UsageError{Err: err}
 	}
 	if o.svg != "" {
 		return drawTo(ctx, o.svg)

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/leafhopper/internal/cli"
 	"example.com/leafhopper/internal/race"
 	"example.com/leafhopper/sm"
 )
@@ -169,15 +170,15 @@ func TestStatus(t *testing.T) {
 		code int
 		said string
 	}{
-		{t.Context(), "-h", exitOK, ""},
-		{t.Context(), "-stages 8", exitUsage, "hoppergemm: -stages 8: tiles128 has room for 7\n"},
-		{t.Context(), "-frobnicate", exitUsage, "hoppergemm: flag provided but not defined: -frobnicate (see -h)\n"},
-		{t.Context(), "-svg /no/such/file", exitFailed, "hoppergemm: open /no/such/file: no such file or directory\n"},
-		{ended, "-size 256", exitInterrupted, "hoppergemm: interrupted\n"},
+		{t.Context(), "-h", cli.OK, ""},
+		{t.Context(), "-stages 8", cli.Usage, "hoppergemm: -stages 8: tiles128 has room for 7\n"},
+		{t.Context(), "-frobnicate", cli.Usage, "hoppergemm: flag provided but not defined: -frobnicate (see -h)\n"},
+		{t.Context(), "-svg /no/such/file", cli.Failed, "hoppergemm: open /no/such/file: no such file or directory\n"},
+		{ended, "-size 256", cli.Interrupted, "hoppergemm: interrupted\n"},
 	} {
 		var said strings.Builder
 		err := run(test.ctx, strings.Fields(test.args), io.Discard, io.Discard)
-		if code := status(test.ctx, err, &said); code != test.code || said.String() != test.said {
+		if code := cli.Status("hoppergemm", err, &said); code != test.code || said.String() != test.said {
 			t.Errorf("%s: exit %d, want %d: %q", test.args, code, test.code, said.String())
 		}
 	}

@@ -17,21 +17,16 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
-	"os/signal"
 	"runtime"
 	"slices"
 	"text/tabwriter"
 	"time"
 
 	"example.com/leafhopper/bench/peers/measured"
+	"example.com/leafhopper/internal/cli"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
-}
+func main() { cli.Main(run) }
 
 const usage = "usage: pairs [-pause MS] [-pin N] PROGRAM -step ARGUMENT... -- PROGRAM -step ARGUMENT..."
 
@@ -46,7 +41,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stdout, usage)
 		fs.SetOutput(stdout)
 		fs.PrintDefaults()
-		return 0
+		return cli.OK
 	}
 	cut := slices.Index(fs.Args(), "--")
 	switch {
@@ -61,15 +56,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = errors.New("both programs need -step, or they do not wait for each other")
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "pairs: %v\n", err)
-		return 2
+		return cli.Status("pairs", cli.UsageError{Err: err}, stderr)
 	}
 	c := comparison{pause: time.Duration(*pause) * time.Millisecond, pin: *pin}
-	if err := c.run(ctx, fs.Args()[:cut], fs.Args()[cut+1:], stdout); err != nil {
-		fmt.Fprintf(stderr, "pairs: %v\n", err)
-		return 1
-	}
-	return 0
+	return cli.Status("pairs", c.run(ctx, fs.Args()[:cut], fs.Args()[cut+1:], stdout), stderr)
 }
 
 // A comparison is of two programs.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/leafhopper/internal/cli"
 )
 
 // answers returns a command that answers each line with the next of some lines.
@@ -103,11 +105,11 @@ func TestStop(t *testing.T) {
 		t.Skip(err)
 	}
 	waits := []string{"sh", "-c", "sleep 4; :", "-step"} // by a program of its own, which holds its output
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer time.AfterFunc(50*time.Millisecond, cancel).Stop()
 	var out, stderr bytes.Buffer
 	began := time.Now()
-	if status := run(ctx, append(append(waits, "--"), waits...), &out, &stderr); status != 1 || out.Len() > 0 {
+	if status := run(ctx, append(append(waits, "--"), waits...), &out, &stderr); status != cli.Interrupted || out.Len() > 0 {
 		t.Errorf("status %d, stdout %q", status, &out)
 	}
 	if took := time.Since(began); took > 3*time.Second {
