@@ -122,7 +122,7 @@ func (a *Array[T]) access(by Agent, op string, i, n int) {
 	g := by.base()
 	g.enterFrom(op, 1)
 	if op == "Store" || op == "Write" {
-		g.run.polls = 0
+		g.deed()
 	}
 	if i < 0 || n < 0 || i > a.n-n {
 		g.fail(RuleShared, "elements %d to %d of %s, which has %d", i, i+n-1, a.name(), a.n)

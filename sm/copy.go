@@ -77,11 +77,11 @@ func (t *Thread) begin() { t.bulk.Execute = t.execute }
 func (t *Thread) execute(c *tile.Transfer) {
 	l := t.cta.launch
 	op := t.flight
-	t.flight, t.run.polls = copyOp{}, 0
+	op.by, t.flight = t.deed(), copyOp{}
 	if c.Empty() {
 		return // nothing to wait for
 	}
-	op.Transfer, op.cta, op.op, op.by, op.issued = c, t.cta, t.run.op, t.mark(), l.Trace.now()
+	op.Transfer, op.cta, op.op, op.issued = c, t.cta, t.run.op, l.Trace.now()
 	if m := op.bar; m != nil {
 		m.load(&t.agent)
 		c.Complete = func(_ *barrier.Barrier, bytes int) { m.landed(&op.now, bytes) }

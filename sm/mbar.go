@@ -43,6 +43,13 @@ type mark struct {
 
 func (a *agent) mark() mark { return mark{a, a.run.site} }
 
+// deed is the mark of what others may wait for: an arrival, a copy, a store. What the agent has tried in vain before
+// may have been in vain for want of it.
+func (a *agent) deed() mark {
+	a.run.polls = 0
+	return a.mark()
+}
+
 func (k mark) String() string {
 	if k.agent == nil {
 		return "nobody"
@@ -119,7 +126,7 @@ func (m *mbar) arrive(a *agent, n, bytes int, drop bool) (t Token) {
 		t = m.b.ArriveN(n)
 	}
 	m.clock.join(&now)
-	m.arrived, a.run.polls = a.mark(), 0
+	m.arrived = a.deed()
 	m.note(m.arrived, bytes)
 	m.advance()
 	if a.cta != m.cta {
@@ -135,8 +142,7 @@ func (m *mbar) expect(a *agent, bytes int) {
 	defer m.unlock(a)
 	m.b.ExpectTx(bytes)
 	m.clock.join(&now)
-	a.run.polls = 0
-	m.note(a.mark(), bytes)
+	m.note(a.deed(), bytes)
 	m.advance()
 }
 

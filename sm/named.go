@@ -57,8 +57,7 @@ func (b *namedBarrier) arrive(a *agent, name string, threads, need int, p bool) 
 		a.fail(RuleSync, "%s for %d threads: %d have arrived, and %v is %d more", name, need, b.arrived, a, threads)
 	}
 	ok = true
-	a.run.polls = 0
-	b.name, b.need, b.last = name, need, a.mark()
+	b.name, b.need, b.last = name, need, a.deed()
 	b.arrived += threads
 	if p {
 		b.count += threads
