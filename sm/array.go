@@ -114,7 +114,7 @@ func (a *Array[T]) Write(by Agent, i int, src []T) {
 // the order of agents, what is another CTA's must be alive, and a loop that looks at memory ends
 // with the launch.
 func (a *Array[T]) watched(by Agent) bool {
-	return a.cta.launch.watched.Load() || by.base().cta != a.cta
+	return a.cta.launch.state.Load() != stateFree || by.base().cta != a.cta
 }
 
 // access is an access of the elements i to i+n-1.

@@ -155,7 +155,7 @@ func (c *cluster) progressed() {
 // idle counts that r, or if it is nil a copy, is active no more.
 func (c *cluster) idle(r *runner) {
 	race.Release(unsafe.Pointer(c))
-	if c.count(-1) == 0 && c.live.Load() > 0 && !c.launch.stopped.Load() {
+	if c.count(-1) == 0 && c.live.Load() > 0 && !c.launch.stopped() {
 		race.Acquire(unsafe.Pointer(c))
 		c.deadlock()
 	}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"example.com/leafhopper/internal/ended"
 )
@@ -89,15 +88,13 @@ func Launch(ctx context.Context, cfg Config, kernel Kernel) error {
 	if err != nil {
 		return err
 	}
-	if err := l.run(ctx); err != nil {
-		return err
-	}
-	return nil
+	return l.run(ctx)
 }
 
 // launch is a grid under way.
 type launch struct {
 	Config
+	state    atomic.Int32 // see stateFree; what all operations read is no neighbour of active, which waits change
 	kernel   Kernel
 	clusters int // in the grid
 	inGrid   Dim3
@@ -108,16 +105,11 @@ type launch struct {
 	procs   int64        // GOMAXPROCS
 	agents  sync.WaitGroup
 
-	stopped   atomic.Bool
-	stopping  chan struct{} // closed then
-	left      chan struct{} // closed when Launch returns though agents have not ended
-	moves     atomic.Int64  // turns given, and runners that have ended
-	dispersed atomic.Bool   // under Check, agents unwind all at once
-	over      atomic.Bool   // the last agent has ended
-	watched   atomic.Bool   // every access of an Array is an operation
-	mu        sync.Mutex
-	err       error                 // why it stopped
-	live      map[*cluster]struct{} // those resident
+	stops chan struct{} // closed when it is stopping
+	moves atomic.Int64  // turns given, and runners that have ended
+	mu    sync.Mutex
+	err   error                 // why it stopped
+	live  map[*cluster]struct{} // those resident
 }
 
 func newLaunch(cfg Config, kernel Kernel) (*launch, error) {
@@ -133,13 +125,13 @@ func newLaunch(cfg Config, kernel Kernel) (*launch, error) {
 	}
 	l := &launch{
 		Config: cfg, kernel: kernel, procs: int64(runtime.GOMAXPROCS(0)), live: map[*cluster]struct{}{},
-		stopping: make(chan struct{}), left: make(chan struct{}),
+		stops: make(chan struct{}),
 	}
 	l.inGrid = Dim3{cfg.Grid.X / cfg.Cluster.X, cfg.Grid.Y / cfg.Cluster.Y, cfg.Grid.Z / cfg.Cluster.Z}
 	l.clusters = l.inGrid.Size()
 	if cfg.Check {
 		l.sched = newScheduler(cfg.Seed, cfg.Schedule)
-		l.watched.Store(true)
+		l.become(stateChecked)
 	}
 	return l, nil
 }
@@ -203,143 +195,25 @@ func (l *launch) run(ctx context.Context) error {
 		return err
 	}
 	l.Trace.begin()
-	over := make(chan struct{})
+	ended := make(chan struct{})
 	var watch sync.WaitGroup
-	watch.Go(func() { l.watch(ctx, over) })
+	watch.Go(func() { l.watch(ctx, ended) })
 	// The first runners must not end before all are counted.
 	l.agents.Add(1)
-	for n := l.resident(); n > 0 && !l.stopped.Load(); n-- {
+	for n := l.resident(); n > 0 && !l.stopped(); n-- {
 		l.next(newCluster(l))
 	}
 	if l.sched != nil {
 		l.sched.begin()
 	}
 	l.agents.Done()
-	ended := make(chan struct{})
 	go func() {
 		l.agents.Wait()
 		close(ended)
 	}()
-	select {
-	case <-ended:
-	case <-l.left:
-	}
-	l.over.Store(true)
-	close(over)
 	watch.Wait()
-	l.halt() // agents that somebody has kept
+	l.become(stateOver)
 	return l.err
-}
-
-// watch stops the launch when ctx ends, unless it is over first, and sees to it that agents which
-// have to end can. A context may be of anybody's making: what its methods do here comes to an end
-// here.
-func (l *launch) watch(ctx context.Context, over <-chan struct{}) {
-	returned := false
-	defer func() {
-		if v := recover(); v != nil {
-			l.stop(fmt.Errorf("sm: launch: the context panicked: %v", v))
-		} else if !returned {
-			l.stop(errors.New("sm: launch: the context ended its caller's goroutine"))
-		}
-	}()
-	select {
-	case <-ctx.Done():
-		l.stop(cause(ctx))
-	case <-l.stopping:
-	case <-over:
-	}
-	returned = true
-	for still, before := 0, int64(-1); ; {
-		select {
-		case <-time.After(time.Second):
-		case <-over:
-			return
-		}
-		if now := l.moves.Load(); now != before {
-			still, before = 0, now
-			continue
-		}
-		switch still++; {
-		case still == toDisperse && l.sched != nil:
-			l.disperse()
-		case still == toLeave:
-			l.leave()
-			return
-		}
-	}
-}
-
-// Seconds for which no agent of a launch that has stopped ends, or gives its turn to another.
-const (
-	toDisperse = 1
-	toLeave    = 5
-)
-
-// disperse has all agents of a checked launch that has stopped unwind at once. Who has the turn
-// comes to no operation: it waits for a Go mutex, say, that another has, which would unlock it.
-func (l *launch) disperse() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.dispersed.Store(true)
-	for c := range l.live {
-		c.wakeAll()
-	}
-	if _, ok := l.err.(*Fault); !ok {
-		l.err = fmt.Errorf("%w; %s: if it waits for a Go mutex, who has that waits for the turn, under Check",
-			l.err, l.sched.current.stands())
-	}
-}
-
-// leave has Launch return though agents have not ended, which do not come to an operation.
-func (l *launch) leave() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	text := ""
-	for c := range l.live {
-		c.mu.Lock()
-		for r := range c.runners {
-			if r.self != nil || text == "" {
-				text = r.stands()
-			}
-		}
-		c.mu.Unlock()
-	}
-	l.err = fmt.Errorf("%w; agents that do not end are left behind: %s", l.err, text)
-	close(l.left)
-}
-
-// leaves reports whether Launch has returned though agents had not ended.
-func (l *launch) leaves() bool {
-	select {
-	case <-l.left:
-		return true
-	default:
-		return false
-	}
-}
-
-// stands says what r, which does nothing else once the launch has stopped, did last.
-//
-//go:norace
-func (r *runner) stands() string {
-	op, at, who := r.op, r.site, r.cta.body
-	if r.self != nil {
-		who = r.self
-	}
-	since := "it began"
-	if op != "" {
-		since = fmt.Sprintf("%s at %v", op, at)
-	}
-	return fmt.Sprintf("%v has come to no operation since %s", who.inCluster(), since)
-}
-
-// turns returns the scheduler, nil if all agents that can go on do.
-func (l *launch) turns() *scheduler {
-	if l.dispersed.Load() {
-		return nil
-	}
-	return l.sched
 }
 
 // cause returns why ctx has ended, nil if it has not.
@@ -357,7 +231,7 @@ func cause(ctx context.Context) error {
 // next makes c the next cluster of the grid and starts its CTAs, if there is one.
 func (l *launch) next(c *cluster) {
 	i := int(l.started.Add(1)) - 1
-	if i >= l.clusters || l.stopped.Load() {
+	if i >= l.clusters || l.stopped() {
 		return
 	}
 	c.reset(i)
@@ -372,31 +246,6 @@ func (l *launch) retire(c *cluster) {
 	l.mu.Lock()
 	delete(l.live, c)
 	l.mu.Unlock()
-}
-
-// stop ends the launch with err, unless it has been stopped: every runner ends at its
-// next operation.
-func (l *launch) stop(err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.err != nil {
-		return
-	}
-	l.err = err
-	l.halt()
-	close(l.stopping)
-	if l.sched != nil {
-		return // one runner runs, and hands on to the others as it ends
-	}
-	for c := range l.live {
-		c.wakeAll()
-	}
-}
-
-// halt ends agents at their next operation.
-func (l *launch) halt() {
-	l.stopped.Store(true)
-	l.watched.Store(true)
 }
 
 // functionName returns what a reader calls the function of a kernel: without its

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"example.com/leafhopper/internal/hostile"
 	"example.com/leafhopper/internal/race"
 	"example.com/leafhopper/sm"
 )
@@ -340,33 +342,40 @@ func TestExpectOfAll(t *testing.T) {
 	}
 }
 
-// TestLeftBehind: agents that nothing ends do not keep Launch from returning, which says where they are.
+// TestLeftBehind: agents that nothing ends do not keep Launch from returning, which says where they are, whatever
+// became of the context.
 func TestLeftBehind(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes five seconds")
 	}
 	t.Parallel()
-	for _, m := range modes[:2] {
-		t.Run(mode(m), func(t *testing.T) {
-			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-			defer cancel()
-			free, ended := make(chan bool), make(chan bool, 2)
-			err := sm.Launch(ctx, in(m, sm.Config{Block: sm.Dim3{X: 2}}), func(b *sm.Block) {
-				b.Threads(func(t *sm.Thread) {
-					defer func() { ended <- true }()
-					t.SyncThreads()
-					<-free
-					t.SyncThreads()
+	for want, kind := range map[string]hostile.Kind{
+		"canceled":                     {Closes: true, Err: func() error { return context.Canceled }},
+		"ended its caller's goroutine": {Closes: true, Err: func() error { runtime.Goexit(); return nil }},
+	} {
+		for _, m := range modes[:2] {
+			t.Run(want+", "+mode(m), func(t *testing.T) {
+				t.Parallel()
+				ctx := kind.New(1)
+				free, ended := make(chan bool), make(chan bool, 2)
+				err := sm.Launch(ctx, in(m, sm.Config{Block: sm.Dim3{X: 2}}), func(b *sm.Block) {
+					b.Threads(func(t *sm.Thread) {
+						defer func() { ended <- true }()
+						t.SyncThreads()
+						ctx.Turn()
+						<-free
+						t.SyncThreads()
+					})
 				})
+				contains(t, err, want, "are left behind: thread ",
+					"has come to no operation since SyncThreads at life_test.go:")
+				if strings.Contains(want, "canceled") && !errors.Is(err, context.Canceled) {
+					t.Errorf("%v does not wrap the cause", err)
+				}
+				close(free)
+				<-ended
+				<-ended
 			})
-			if !errors.Is(err, context.DeadlineExceeded) {
-				t.Fatalf("%v, want the cause", err)
-			}
-			contains(t, err, "are left behind: thread ", "has come to no operation since SyncThreads at life_test.go:")
-			close(free)
-			<-ended
-			<-ended
-		})
+		}
 	}
 }

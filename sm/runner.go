@@ -77,7 +77,7 @@ func (a *agent) at(op string, depth int) {
 		panic(fmt.Sprintf("sm: %s: agent is nil or not of a running kernel", op))
 	}
 	r := a.run
-	if r.cta.launch.over.Load() && !r.cta.launch.leaves() { // somebody has kept the agent
+	if r.cta.launch.state.Load() == stateOver { // somebody has kept the agent
 		panic(abandon{r.cta.launch})
 	}
 	var here site
@@ -130,7 +130,7 @@ func (r *runner) host(g uintptr) *runner {
 
 // check unwinds a runner of a launch that has stopped.
 func (r *runner) check() {
-	if r.cta.launch.stopped.Load() {
+	if r.cta.launch.stopped() {
 		r.unwind()
 	}
 }
@@ -193,7 +193,7 @@ func (r *runner) start(f func()) {
 			r.recovered(recover(), returned)
 			r.exit()
 		}()
-		if !c.launch.stopped.Load() {
+		if !c.launch.stopped() {
 			f()
 		}
 		returned = true
@@ -363,7 +363,7 @@ func (r *runner) nudge() {
 func (r *runner) exit() {
 	c, l := r.cta.cluster, r.cta.launch
 	defer l.moves.Add(1)
-	if !l.stopped.Load() {
+	if !l.stopped() {
 		r.leave()
 	}
 	if p := r.parent; p != nil && r.cta.running.Add(-1) == 0 {

@@ -304,7 +304,7 @@ func (s *scheduler) pass(r *runner) {
 // is somebody; if the launch stops, r itself ends first.
 func (s *scheduler) pick(r *runner, how string) *runner {
 	for {
-		if r != nil && r.cta.launch.stopped.Load() {
+		if r != nil && r.cta.launch.stopped() {
 			return nil
 		}
 		if len(s.turns)+len(s.copies) == 0 {
@@ -356,7 +356,7 @@ func (s *scheduler) leave(r *runner) {
 	at := slices.Index(s.live, r)
 	s.live = slices.Delete(s.live, at, at+1)
 	var next *runner
-	if !r.cta.launch.stopped.Load() {
+	if !r.cta.launch.stopped() {
 		s.tick(r)
 		next = s.pick(r, "ended after")
 	}

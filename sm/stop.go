@@ -1,0 +1,158 @@
+package sm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// The states of a launch. It leaves out what it does not come to, and never goes back:
+//
+//	free ────┬→ stopping → dispersed ┬→ over
+//	checked ─┘                       └→ left
+const (
+	stateFree      = iota // agents run, and what they load and store of their own CTA is no operation
+	stateChecked          // agents run under Check
+	stateStopping         // they end at their next operation, under Check one by one
+	stateDispersed        // under Check, all at once
+	stateOver             // the last has ended: what somebody has kept is of no use
+	stateLeft             // Launch has returned, and agents have not ended; they still do at their next operation
+)
+
+// become brings the launch to a state, unless it is beyond that.
+func (l *launch) become(state int32) {
+	for {
+		now := l.state.Load()
+		if now >= state || l.state.CompareAndSwap(now, state) {
+			return
+		}
+	}
+}
+
+// stopped reports whether agents end at their next operation.
+func (l *launch) stopped() bool { return l.state.Load() >= stateStopping }
+
+// turns returns the scheduler, nil if all agents that can go on do.
+func (l *launch) turns() *scheduler {
+	if l.state.Load() >= stateDispersed {
+		return nil
+	}
+	return l.sched
+}
+
+// stop ends the launch with err, unless it has been stopped: every runner ends at its
+// next operation.
+func (l *launch) stop(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err != nil {
+		return
+	}
+	l.err = err
+	l.become(stateStopping)
+	close(l.stops)
+	if l.sched != nil {
+		return // one runner runs, and hands on to the others as it ends
+	}
+	for c := range l.live {
+		c.wakeAll()
+	}
+}
+
+// watch stops the launch when ctx ends, and returns when the last agent has ended or Launch is not to
+// wait for it. A context may be of anybody's making: what its methods do here comes to an end here.
+func (l *launch) watch(ctx context.Context, ended <-chan struct{}) {
+	returned := false
+	defer func() {
+		if v := recover(); v != nil {
+			l.stop(fmt.Errorf("sm: launch: the context panicked: %v", v))
+		} else if !returned {
+			l.stop(errors.New("sm: launch: the context ended its caller's goroutine"))
+		}
+		l.outlast(ended)
+	}()
+	select {
+	case <-ctx.Done():
+		l.stop(cause(ctx))
+	case <-l.stops:
+	case <-ended:
+	}
+	returned = true
+}
+
+// Seconds for which no agent of a launch that has stopped ends, or gives its turn to another.
+const (
+	toDisperse = 1
+	toLeave    = 5
+)
+
+// outlast waits until the agents have ended, which the launch has told to, and sees to it that they can.
+func (l *launch) outlast(ended <-chan struct{}) {
+	for still, before := 0, int64(-1); ; {
+		select {
+		case <-time.After(time.Second):
+		case <-ended:
+			return
+		}
+		if now := l.moves.Load(); now != before {
+			still, before = 0, now
+			continue
+		}
+		switch still++; {
+		case still == toDisperse && l.turns() != nil:
+			l.disperse()
+		case still == toLeave:
+			l.leave()
+			return
+		}
+	}
+}
+
+// disperse has all agents of a checked launch that has stopped unwind at once. Who has the turn
+// comes to no operation: it waits for a Go mutex, say, that another has, which would unlock it.
+func (l *launch) disperse() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.become(stateDispersed)
+	for c := range l.live {
+		c.wakeAll()
+	}
+	if _, ok := l.err.(*Fault); !ok {
+		l.err = fmt.Errorf("%w; %s: if it waits for a Go mutex, who has that waits for the turn, under Check",
+			l.err, l.sched.current.stands())
+	}
+}
+
+// leave has Launch return though agents have not ended, which do not come to an operation.
+func (l *launch) leave() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text := ""
+	for c := range l.live {
+		c.mu.Lock()
+		for r := range c.runners {
+			if r.self != nil || text == "" {
+				text = r.stands()
+			}
+		}
+		c.mu.Unlock()
+	}
+	l.err = fmt.Errorf("%w; agents that do not end are left behind: %s", l.err, text)
+	l.become(stateLeft)
+}
+
+// stands says what r, which does nothing else once the launch has stopped, did last.
+//
+//go:norace
+func (r *runner) stands() string {
+	op, at, who := r.op, r.site, r.cta.body
+	if r.self != nil {
+		who = r.self
+	}
+	since := "it began"
+	if op != "" {
+		since = fmt.Sprintf("%s at %v", op, at)
+	}
+	return fmt.Sprintf("%v has come to no operation since %s", who.inCluster(), since)
+}
