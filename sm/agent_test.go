@@ -80,11 +80,7 @@ func TestOthersAgent(t *testing.T) {
 				if !m.Check && !sm.TellsGoroutines {
 					t.Skip("goroutines cannot be told apart")
 				}
-				f := fault(t, launch(t, in(m, c.cfg), c.kernel))
-				if f.Rule != sm.RuleAgent {
-					t.Errorf("rule %v", f.Rule)
-				}
-				contains(t, f, append(c.want, "agent_test.go:")...)
+				faultOf(t, launch(t, in(m, c.cfg), c.kernel), sm.RuleAgent, append(c.want, "agent_test.go:")...)
 			})
 		}
 	}
@@ -129,7 +125,7 @@ func TestLate(t *testing.T) {
 		for _, m := range modes {
 			for seed := range uint64(4) {
 				cfg := in(m, sm.Config{Block: sm.Dim3{X: 128}, Seed: seed})
-				fl := fault(t, launch(t, cfg, func(b *sm.Block) {
+				err := launch(t, cfg, func(b *sm.Block) {
 					b.Threads(func(t *sm.Thread) {
 						t.SyncThreads()
 						if t.Rank() == 9 {
@@ -137,11 +133,8 @@ func TestLate(t *testing.T) {
 						}
 						t.SyncThreads()
 					})
-				}))
-				if fl.Rule != sm.RuleStart {
-					t.Errorf("%s, %s: rule %v", want, mode(m), fl.Rule)
-				}
-				contains(t, fl, want, "agent_test.go:")
+				})
+				faultOf(t, err, sm.RuleStart, want, "agent_test.go:")
 			}
 		}
 	}

@@ -61,6 +61,17 @@ func fault(t testing.TB, err error) *sm.Fault {
 	return f
 }
 
+// faultOf is fault of one that breaks a rule, and whose message has what it should.
+func faultOf(t testing.TB, err error, rule sm.Rule, want ...string) *sm.Fault {
+	t.Helper()
+	f := fault(t, err)
+	if f.Rule != rule {
+		t.Errorf("rule %v, want %v: %v", f.Rule, rule, f)
+	}
+	contains(t, f, want...)
+	return f
+}
+
 // contains checks that a message has what it should.
 func contains(t testing.TB, err error, want ...string) {
 	t.Helper()

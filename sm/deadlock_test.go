@@ -192,11 +192,9 @@ func TestPolls(t *testing.T) {
 					"all poll": poll(1, 32, 0, nothing), "one polls": poll(1, 1, 0, nothing),
 					"the last is late": poll(1, 31, 0, long), "for a copy": poll(0, 32, 2, nothing),
 				} {
-					if f := fault(t, err); f.Rule != sm.RuleDeadlock {
-						t.Errorf("%s: %v", name, f)
-					} else {
-						contains(t, f, "all 32 agents wait", "bar phase 0", "missing")
-					}
+					t.Run(name, func(t *testing.T) {
+						faultOf(t, err, sm.RuleDeadlock, "all 32 agents wait", "bar phase 0", "missing")
+					})
 				}
 			})
 		}

@@ -137,11 +137,8 @@ func TestNonsense(t *testing.T) {
 		}, sm.RuleBarrier, "count -1, want 1.."},
 	} {
 		for _, m := range modes[:2] {
-			f := fault(t, launch(t, in(m, sm.Config{Block: sm.Dim3{X: 128}}), c.f))
-			if f.Rule != c.rule {
-				t.Errorf("%s, %s: %v", name, mode(m), f)
-			}
-			contains(t, f, "hostile_test.go:", c.want)
+			err := launch(t, in(m, sm.Config{Block: sm.Dim3{X: 128}, Name: name}), c.f)
+			faultOf(t, err, c.rule, "hostile_test.go:", c.want)
 		}
 	}
 }
@@ -164,7 +161,7 @@ func TestOtherCluster(t *testing.T) {
 				}
 				var of atomic.Pointer[shared] // what the first CTA of the grid has
 				cfg := sm.Config{Grid: sm.Dim3{X: 2 * cluster}, Cluster: sm.Dim3{X: cluster}, Resident: 2}
-				f := fault(t, launch(t, in(m, cfg), func(b *sm.Block) {
+				err := launch(t, in(m, cfg), func(b *sm.Block) {
 					a, bar, never := sm.Shared[int32](b, 4, 16), b.Barrier(), b.Barrier()
 					b.Threads(func(t *sm.Thread) {
 						bar.Init(t, 2)
@@ -183,11 +180,8 @@ func TestOtherCluster(t *testing.T) {
 						}
 						never.ArriveAndWait(t)
 					})
-				}))
-				if f.Rule != sm.RuleShared {
-					t.Errorf("%s, clusters of %d, %s: %v", name, cluster, mode(m), f)
-				}
-				contains(t, f, name, "another cluster", "hostile_test.go:")
+				})
+				faultOf(t, err, sm.RuleShared, name, "another cluster", "hostile_test.go:")
 			}
 		}
 	}

@@ -256,11 +256,7 @@ func TestOwnGoroutines(t *testing.T) {
 		if err == nil {
 			continue // one came after the other, by chance
 		}
-		f := fault(t, err)
-		if f.Rule != sm.RuleAgent {
-			t.Errorf("rule %v", f.Rule)
-		}
-		contains(t, f, "spawn", "thread ", "Store: on a second goroutine at once")
+		faultOf(t, err, sm.RuleAgent, "spawn", "thread ", "Store: on a second goroutine at once")
 	}
 	settled(t, before)
 }
@@ -282,11 +278,7 @@ func TestOwnGoroutineMisuse(t *testing.T) {
 				t.SyncThreads()
 			})
 		})
-		f := fault(t, err)
-		if f.Rule != sm.RuleBarrier {
-			t.Errorf("%s: rule %v", mode(m), f.Rule)
-		}
-		contains(t, f, "thread 0", "ArriveN", "arrival underflow")
+		faultOf(t, err, sm.RuleBarrier, "thread 0", "ArriveN", "arrival underflow")
 	}
 	settled(t, before)
 }
@@ -315,10 +307,7 @@ func TestReturnsEarly(t *testing.T) {
 				}()
 				<-started
 			})
-			if f := fault(t, err); f.Rule != sm.RuleAgent {
-				t.Errorf("rule %v", f.Rule)
-			}
-			contains(t, err, "Threads: on another goroutine than the kernel function's")
+			faultOf(t, err, sm.RuleAgent, "Threads: on another goroutine than the kernel function's")
 			<-ended
 		}
 	}

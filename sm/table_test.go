@@ -253,7 +253,7 @@ func TestWGMMARules(t *testing.T) {
 		}, false},
 	} {
 		for _, m := range modes[:2] {
-			err := launch(t, in(m, sm.Config{Block: sm.Dim3{X: 128}}), func(b *sm.Block) {
+			err := launch(t, in(m, sm.Config{Block: sm.Dim3{X: 128}, Name: name}), func(b *sm.Block) {
 				x := sm.Shared[uint16](b, 64*64*2, 1024)
 				b.Warpgroups(func(w *sm.Warpgroup) {
 					x.Write(w, 0, make([]uint16, x.Len()))
@@ -269,11 +269,7 @@ func TestWGMMARules(t *testing.T) {
 			if c.check && !m.Check {
 				continue
 			}
-			if f := fault(t, err); f.Rule != sm.RuleWGMMA {
-				t.Errorf("%s, %s: %v", name, mode(m), f)
-			} else {
-				contains(t, f, "warpgroup 0 at table_test.go:")
-			}
+			faultOf(t, err, sm.RuleWGMMA, "warpgroup 0 at table_test.go:")
 		}
 	}
 }

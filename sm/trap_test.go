@@ -399,11 +399,8 @@ func TestSourceOutlives(t *testing.T) {
 			}
 			continue
 		}
-		f := fault(t, err)
-		if f.Rule != sm.RuleExit || f.CTA.X != 0 {
-			t.Errorf("CTA %v: %v", f.CTA, f)
-		}
-		contains(t, f, "CopyBulk by thread 0 of CTA (0,0,0) at trap_test.go:", "still on its way")
+		faultOf(t, err, sm.RuleExit, ", CTA (0,0,0), ", "CopyBulk by thread 0 of CTA (0,0,0) at trap_test.go:",
+			"still on its way")
 	}
 }
 
@@ -440,11 +437,7 @@ func TestSourceOfStore(t *testing.T) {
 					t.Errorf("%s: %v", mode(m), err)
 				}
 			} else if m.Check && m.Schedule != sm.Eager {
-				f := fault(t, sm.Explore(t.Context(), cfg, 50, kernel))
-				if f.Rule != sm.RuleSource {
-					t.Errorf("%s: rule %v", mode(m), f.Rule)
-				}
-				contains(t, f, "reuse", "thread 0", "at trap_test.go:",
+				faultOf(t, sm.Explore(t.Context(), cfg, 50, kernel), sm.RuleSource, "reuse", "thread 0", "at trap_test.go:",
 					"StoreBulk: its source has changed before WaitGroupRead")
 			}
 		}
