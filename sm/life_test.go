@@ -314,6 +314,30 @@ func TestReturnsEarly(t *testing.T) {
 	settled(t, before)
 }
 
+// TestReturnsFirst: a kernel function whose agents another CTA's has started does not wait for them.
+func TestReturnsFirst(t *testing.T) {
+	before := runtime.NumGoroutine()
+	block, started := make(chan *sm.Block, 1), make(chan bool)
+	cfg := sm.Config{Grid: sm.Dim3{X: 2}, Cluster: sm.Dim3{X: 2}, Block: sm.Dim3{X: 4}}
+	err := launch(t, cfg, func(b *sm.Block) {
+		if b.ClusterRank() == 0 {
+			block <- b
+			<-started
+			return
+		}
+		var once sync.Once
+		(<-block).Threads(func(t *sm.Thread) {
+			for {
+				t.ThreadFence(sm.ScopeBlock)
+				once.Do(func() { close(started) })
+			}
+		})
+	})
+	faultOf(t, err, sm.RuleStart, "CTA (0,0,0), the kernel function: exit: the kernel function has returned, "+
+		"and 4 of its agents have not ended")
+	settled(t, before)
+}
+
 // TestExpectOfAll: to expect bytes with a warpgroup is to expect them 128 times, as its threads all do.
 func TestExpectOfAll(t *testing.T) {
 	for _, m := range modes {
