@@ -157,9 +157,23 @@ func Shared[T any](b *Block, n, align int) *Array[T] {
 	a := &Array[T]{cta: c, offset: offset, n: n, decl: c.declared}
 	a.data = unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(c.shared().Bytes()[offset:]))), n)
 	if c.launch.Check {
-		fillNaN(a.data)
+		a.poison()
 	}
 	return a
+}
+
+// poison has elements be NaNs in all CTAs of the cluster, but for those in memory that one of them has declared
+// before: as all declare the same they are, or have been written by a peer since.
+func (a *Array[T]) poison() {
+	c, size := a.cta.cluster, max(sizeof[T](), 1)
+	first := max(0, c.declared-a.offset+size-1) / size
+	if first >= a.n {
+		return
+	}
+	for rank := range c.ctas {
+		fillNaN(a.MapShared(rank).data[first:])
+	}
+	c.declared = a.offset + a.Size()
 }
 
 // swizzlePeriod is the alignment that a tile of any swizzle has at most.
@@ -199,14 +213,9 @@ func fillNaN[T any](data []T) {
 	}
 }
 
-// fill replaces elements that nobody has written, as a peer may have done that came before.
 func fill[T any](data []T, v T) {
-	size := sizeof[T]()
 	for i := range data {
-		mem := unsafe.Slice((*byte)(unsafe.Pointer(&data[i])), size)
-		if !slices.ContainsFunc(mem, func(b byte) bool { return b != poisoned }) {
-			data[i] = v
-		}
+		data[i] = v
 	}
 }
 

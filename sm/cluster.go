@@ -23,6 +23,8 @@ type cluster struct {
 	mu      sync.Mutex
 	runners map[*runner]struct{} // that have not ended
 
+	declared int // bytes of shared memory that some CTA has, kept under Check
+
 	sync   clusterBarrier
 	fences fences
 }
@@ -65,6 +67,7 @@ func (c *cluster) reset(i int) {
 		in := l.Cluster.at(rank)
 		cta.reset(Dim3{at.X*l.Cluster.X + in.X, at.Y*l.Cluster.Y + in.Y, at.Z*l.Cluster.Z + in.Z})
 	}
+	c.declared = 0
 	c.sync.reset(c)
 	c.fences.clock = clock{}
 }

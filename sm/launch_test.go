@@ -107,8 +107,9 @@ func TestShared(t *testing.T) {
 		A float32
 		B int16
 	}
-	for _, m := range modes[1:] {
-		err := launch(t, in(m, sm.Config{Grid: sm.Dim3{X: 20}}), func(b *sm.Block) {
+	for i, m := range modes[1:] {
+		cfg := in(m, sm.Config{Grid: sm.Dim3{X: 20}, Cluster: sm.Dim3{X: 1 << i}})
+		err := launch(t, cfg, func(b *sm.Block) {
 			f := sm.Shared[float32](b, 3, 0)
 			d := sm.Shared[float64](b, 3, 1024)
 			u := sm.Shared[uint32](b, 3, 16)

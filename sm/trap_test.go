@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/leafhopper/fp8"
 	"example.com/leafhopper/internal/race"
 	"example.com/leafhopper/sm"
 	"example.com/leafhopper/tile"
@@ -306,11 +307,12 @@ func TestTraps(t *testing.T) {
 		}},
 		{"what a peer stores before the array is declared", sm.Config{Grid: sm.Dim3{X: 2}, Cluster: sm.Dim3{X: 2}},
 			func(b *sm.Block) {
-				x := sm.Shared[float32](b, 2, 16)
+				x, y := sm.Shared[float32](b, 2, 16), sm.Shared[fp8.E4M3](b, 16, 16)
 				b.Threads(func(t *sm.Thread) {
 					x.MapShared(1-b.ClusterRank()).Store(t, 1, 3)
+					y.MapShared(1-b.ClusterRank()).Store(t, 1, 0xEE) // what poison of integers is
 					t.ClusterSync()
-					assert(x.Load(t, 1) == 3, "lost")
+					assert(x.Load(t, 1) == 3 && y.Load(t, 1) == 0xEE, "lost")
 				})
 			}},
 		{"between the rows of what is stored", sm.Config{}, func(b *sm.Block) {
