@@ -89,11 +89,7 @@ func (c *cluster) start() {
 	c.count(n)
 	c.live.Add(n)
 	for _, cta := range c.ctas {
-		cta.main.start(func() {
-			c.launch.kernel(&Block{
-				Idx: cta.idx, Dim: c.launch.Block, GridDim: c.launch.Grid, cta: cta,
-			})
-		})
+		cta.main.start(func() { c.launch.kernel(cta.block()) })
 	}
 }
 
