@@ -69,6 +69,13 @@ type Thread struct {
 	loose  []copyOp    // of its copies, those that complete nothing
 }
 
+// newThread returns a thread whose copies land when execute says.
+func newThread(base agent) *Thread {
+	t := &Thread{agent: base}
+	t.bulk.Execute = t.execute
+	return t
+}
+
 // Rank returns the thread's number in the block, X fastest.
 func (t *Thread) Rank() int { return t.rank }
 
@@ -98,8 +105,7 @@ func (w *Warp) Thread(lane int) *Thread {
 	if w.threads[lane] == nil {
 		part := w.agent
 		part.kind, part.rank, part.lanes = "thread", w.rank+lane, 1
-		w.threads[lane] = &Thread{agent: part}
-		w.threads[lane].begin()
+		w.threads[lane] = newThread(part)
 	}
 	return w.threads[lane]
 }

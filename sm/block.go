@@ -72,7 +72,7 @@ func (c *cta) reset(idx Dim3) {
 	c.warps, c.taken = nil, nil
 	c.alive.clock, c.alive.exited, c.alive.access = clock{}, false, [maxCluster9]access{}
 	c.fenced.Store(false)
-	c.main = newRunner(c, nil, nil)
+	c.main = newRunner(c, nil)
 	c.body = &agent{run: c.main, cta: c, kind: "the kernel function", lanes: 1}
 	if c.launch.Check && c.mem != nil {
 		poison(c.mem.Bytes())
@@ -277,39 +277,34 @@ func (c *cta) peer(rank int) *cta {
 // A Part is some agents of a CTA, for [Block.Start].
 type Part struct {
 	kind       string
-	first, end int  // in units
-	unit       int  // threads of an agent
-	idle       bool // there is nothing that they run
-	run        func(c *cta, rank int) (*runner, func())
+	first, end int                               // in units
+	unit       int                               // threads of an agent
+	idle       bool                              // there is nothing that they run
+	agent      func(base agent) (*agent, func()) // makes one, and what it runs
 }
 
 // Threads is a part of a CTA: the threads first to end-1, whole warps of them, each an
 // agent of its own that runs f.
 func Threads(first, end int, f func(*Thread)) Part {
-	return Part{"thread", first, end, 1, f == nil, func(c *cta, rank int) (*runner, func()) {
-		t := &Thread{agent: agent{cta: c, kind: "thread", rank: rank, lanes: 1}}
-		r := newRunner(c, &t.agent, c.main)
-		t.run = r
-		t.begin()
-		return r, func() { f(t) }
+	return Part{"thread", first, end, 1, f == nil, func(base agent) (*agent, func()) {
+		t := newThread(base)
+		return &t.agent, func() { f(t) }
 	}}
 }
 
 // Warps is a part of a CTA: the warps first to end-1.
 func Warps(first, end int, f func(*Warp)) Part {
-	return Part{"warp", first, end, warpSize, f == nil, func(c *cta, rank int) (*runner, func()) {
-		w := &Warp{agent: agent{cta: c, kind: "warp", rank: rank, lanes: warpSize}}
-		w.run = newRunner(c, &w.agent, c.main)
-		return w.run, func() { f(w) }
+	return Part{"warp", first, end, warpSize, f == nil, func(base agent) (*agent, func()) {
+		w := &Warp{agent: base}
+		return &w.agent, func() { f(w) }
 	}}
 }
 
 // Warpgroups is a part of a CTA: the warpgroups first to end-1.
 func Warpgroups(first, end int, f func(*Warpgroup)) Part {
-	return Part{"warpgroup", first, end, groupSize, f == nil, func(c *cta, rank int) (*runner, func()) {
-		w := &Warpgroup{agent: agent{cta: c, kind: "warpgroup", rank: rank, lanes: groupSize}}
-		w.run = newRunner(c, &w.agent, c.main)
-		return w.run, func() { f(w) }
+	return Part{"warpgroup", first, end, groupSize, f == nil, func(base agent) (*agent, func()) {
+		w := &Warpgroup{agent: base}
+		return &w.agent, func() { f(w) }
 	}}
 }
 
@@ -348,7 +343,7 @@ func (c *cta) start(parts ...Part) {
 	for _, p := range parts {
 		first, end := p.first*p.unit, p.end*p.unit
 		switch {
-		case p.run == nil:
+		case p.agent == nil:
 			c.body.fail(RuleStart, "a Part is the zero value; Threads, Warps and Warpgroups make them")
 		case p.first < 0 || p.end < p.first || p.end > block/p.unit:
 			c.body.fail(RuleStart, "%ss %d to %d of a block of %d threads", p.kind, p.first, p.end-1, block)
@@ -380,11 +375,12 @@ func (c *cta) start(parts ...Part) {
 	starts := make([]func(), 0, agents)
 	for _, p := range parts {
 		for i := p.first; i < p.end; i++ {
-			r, f := p.run(c, i*p.unit)
+			a, f := p.agent(agent{cta: c, kind: p.kind, rank: i * p.unit, lanes: p.unit})
+			a.run = newRunner(c, a)
 			for _, ends := range c.pipelines {
-				ends[i*p.unit].agent = r.self
+				ends[a.rank].agent = a
 			}
-			starts = append(starts, func() { r.start(f) })
+			starts = append(starts, func() { a.run.start(f) })
 		}
 	}
 	for _, start := range starts {

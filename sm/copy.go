@@ -64,14 +64,11 @@ func (c *copyOp) broken(v any) { c.standIn().recovered(v, false) }
 
 // standIn returns a runner in whose name the copy fails.
 func (c *copyOp) standIn() *runner {
-	r := newRunner(c.cta, nil, nil)
+	r := newRunner(c.cta, nil)
 	r.op, r.site = c.op, c.by.site
 	r.by = &agent{run: r, cta: c.cta, kind: "copy issued by " + c.by.agent.String()}
 	return r
 }
-
-// begin prepares the thread's copies.
-func (t *Thread) begin() { t.bulk.Execute = t.execute }
 
 // execute decides when the pieces of a copy land that t has just issued.
 func (t *Thread) execute(c *tile.Transfer) {

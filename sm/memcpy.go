@@ -96,8 +96,7 @@ func (a *agent) lane() *Thread {
 			return t
 		}
 	}
-	t := &Thread{agent: *a}
-	t.begin()
+	t := newThread(*a)
 	r.copiers = append(r.copiers, t)
 	return t
 }

@@ -22,11 +22,10 @@ import (
 // active one of a cluster becomes idle all notes are true, and nobody is left to change
 // that: a deadlock is known the moment it comes about, in either mode.
 type runner struct {
-	cta    *cta
-	self   *agent // nil: the kernel function
-	parent *runner
-	wake   chan struct{} // capacity 1: a reason to go on, or under Check the turn
-	g      uintptr       // of its goroutine, see frames
+	cta  *cta
+	self *agent        // nil: the kernel function
+	wake chan struct{} // capacity 1: a reason to go on, or under Check the turn
+	g    uintptr       // of its goroutine, see frames
 
 	switching atomic.Bool // under Check, it gives its turn to others
 
@@ -56,8 +55,8 @@ type waitable interface {
 	missing(phase uint64) string
 }
 
-func newRunner(c *cta, self *agent, parent *runner) *runner {
-	return &runner{cta: c, self: self, parent: parent, wake: make(chan struct{}, 1)}
+func newRunner(c *cta, self *agent) *runner {
+	return &runner{cta: c, self: self, wake: make(chan struct{}, 1)}
 }
 
 // enter begins an operation that the kernel calls on a or with a. It must be called by
@@ -366,8 +365,8 @@ func (r *runner) exit() {
 	if !l.stopped() {
 		r.leave()
 	}
-	if p := r.parent; p != nil && r.cta.running.Add(-1) == 0 {
-		p.ready()
+	if r.self != nil && r.cta.running.Add(-1) == 0 {
+		r.cta.main.ready()
 	}
 	last := c.discharge(r)
 	if last {
