@@ -23,7 +23,7 @@ type agent struct {
 	cta   *cta
 	kind  string
 	rank  int // of its first thread in the block
-	lanes int
+	lanes int // threads, 0 of what acts and is no agent of the kernel's
 	parts int // threads of the group that it acts with, or 0
 	part  int // its rank among those
 
@@ -36,16 +36,14 @@ func (a *agent) base() *agent { return a }
 
 // String returns what messages call the agent, such as "warpgroup 1".
 func (a *agent) String() string {
-	switch a.kind {
-	case "warp":
-		return fmt.Sprintf("warp %d", a.rank/warpSize)
-	case "warpgroup":
-		return fmt.Sprintf("warpgroup %d", a.rank/groupSize)
-	case "thread":
-		return fmt.Sprintf("thread %d", a.rank)
+	if a.lanes == 0 {
+		return a.kind
 	}
-	return a.kind
+	return fmt.Sprintf("%s %d", a.kind, a.number())
 }
+
+// number returns the agent's number in the block, among those of its kind.
+func (a *agent) number() int { return a.rank / a.lanes }
 
 // inCluster is String with the CTA, if the cluster has several.
 func (a *agent) inCluster() string {

@@ -77,7 +77,7 @@ func (b *Barrier) Invalidate(a Agent) {
 	m.mu.Lock()
 	defer m.unlock(g)
 	if r := m.waiters.first; r != nil {
-		g.fail(RuleBarrier, "%s: %s waits for it", m.name(), r.title())
+		g.fail(RuleBarrier, "%s: %s waits for it", m.name(), r.agent())
 	}
 	if m.loads > m.observed {
 		g.fail(RuleExit, "%s: the load by %v has not been waited for", m.name(), m.loaded)

@@ -73,7 +73,7 @@ func (c *cta) reset(idx Dim3) {
 	c.alive.clock, c.alive.exited, c.alive.access = clock{}, false, [maxCluster9]access{}
 	c.fenced.Store(false)
 	c.main = newRunner(c, nil)
-	c.body = &agent{run: c.main, cta: c, kind: "the kernel function", lanes: 1}
+	c.body = &agent{run: c.main, cta: c, kind: "the kernel function"}
 	if c.launch.Check && c.mem != nil {
 		poison(c.mem.Bytes())
 	}

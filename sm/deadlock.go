@@ -18,9 +18,6 @@ func (r *runner) agent() *agent {
 	return r.cta.body
 }
 
-// title returns what a report calls a runner.
-func (r *runner) title() string { return r.agent().String() }
-
 // deadlock stops the launch: nobody in the cluster can go on, and no copy is under way.
 func (c *cluster) deadlock() {
 	c.mu.Lock()
@@ -53,21 +50,18 @@ func (c *cluster) deadlock() {
 // same place together.
 func report(waiting []*runner) (waits []Wait) {
 	for len(waiting) > 0 {
-		r := waiting[0]
-		w := Wait{
-			CTA: r.cta.idx, Agents: r.title(), Site: r.site.String(), For: "waits for " + r.waits.missing(r.target),
-		}
-		n := 1
+		r, n := waiting[0], 1
 		for n < len(waiting) && r.sameWait(waiting[n]) && waiting[n].self.follows(waiting[n-1].self) {
 			n++
 		}
+		a, verb := r.agent(), "waits"
+		agents := a.String()
 		if n > 1 {
-			last := waiting[n-1].title()
-			kind, number, _ := strings.Cut(w.Agents, " ")
-			w.Agents = fmt.Sprintf("%ss %s-%s", kind, number, last[strings.LastIndex(last, " ")+1:])
-			w.For = strings.Replace(w.For, "waits", "wait", 1)
+			agents, verb = fmt.Sprintf("%ss %d-%d", a.kind, a.number(), waiting[n-1].agent().number()), "wait"
 		}
-		waits = append(waits, w)
+		waits = append(waits, Wait{
+			CTA: r.cta.idx, Agents: agents, Site: r.site.String(), For: verb + " for " + r.waits.missing(r.target),
+		})
 		waiting = waiting[n:]
 	}
 	return waits
