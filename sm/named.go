@@ -19,36 +19,24 @@ type namedBarrier struct {
 	arrived int
 	phase   uint64
 	last    mark
+	count   int // of those who have arrived, with a predicate that is true
 	gone    int // threads that have ended, of a warp's
 	waiters []*runner
-
-	// Of the predicates of those who have arrived.
-	count int
 }
 
-// sync arrives for a, as so many threads, at a barrier that need threads arrive at, with a
-// predicate, and waits for the others. It returns how many threads had the predicate.
+// sync is arrive that waits for the others. It returns how many threads had the predicate.
 func (b *namedBarrier) sync(a *agent, name string, threads, need int, p bool) (count int) {
-	b.mu.Lock()
-	if done, count := b.arrive(a, name, threads, need, p); done {
-		b.mu.Unlock()
-		return count
+	if !b.arrive(a, name, threads, need, p, true) {
+		a.run.block()
 	}
-	a.run.waits, a.run.target = b, b.phase
-	b.waiters = append(b.waiters, a.run)
-	b.mu.Unlock()
-	a.run.block()
 	return a.run.result
 }
 
-// arrive counts a as so many threads, and wakes the waiters if they are the last.
-func (b *namedBarrier) arrive(a *agent, name string, threads, need int, p bool) (done bool, count int) {
-	ok := false
-	defer func() {
-		if !ok {
-			b.mu.Unlock()
-		}
-	}()
+// arrive arrives for a, as so many threads, at a barrier that need threads arrive at, with a
+// predicate. It reports whether they were the last; if not, it may put a on the list of those who wait.
+func (b *namedBarrier) arrive(a *agent, name string, threads, need int, p, queue bool) (last bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	switch {
 	case b.arrived > 0 && b.need != need:
 		a.fail(RuleSync, "%s for %d threads, but those who have arrived (last: %v) named %d",
@@ -56,30 +44,30 @@ func (b *namedBarrier) arrive(a *agent, name string, threads, need int, p bool) 
 	case b.arrived+threads > need:
 		a.fail(RuleSync, "%s for %d threads: %d have arrived, and %v is %d more", name, need, b.arrived, a, threads)
 	}
-	ok = true
 	b.name, b.need, b.last = name, need, a.deed()
 	b.arrived += threads
 	if p {
 		b.count += threads
 	}
-	if b.arrived < need-b.gone {
-		return false, 0
+	if last = b.arrived >= need-b.gone; last {
+		a.run.result = b.count
+		b.complete(a.cta.cluster)
+	} else if queue {
+		a.run.waits, a.run.target = b, b.phase
+		b.waiters = append(b.waiters, a.run)
 	}
-	return true, b.complete(a.cta.cluster)
+	return last
 }
 
-// complete ends the phase, and returns how many threads had the predicate.
-func (b *namedBarrier) complete(c *cluster) (count int) {
-	count = b.count
-	b.arrived, b.count = 0, 0
+// complete ends the phase.
+func (b *namedBarrier) complete(c *cluster) {
 	b.phase++
 	c.progressed()
 	for _, r := range b.waiters {
-		r.result = count
+		r.result = b.count
 		r.ready()
 	}
-	b.waiters = b.waiters[:0]
-	return count
+	b.arrived, b.count, b.waiters = 0, 0, b.waiters[:0]
 }
 
 // leave takes a thread of c that has ended out of those that the barrier of its warp waits for.
@@ -155,10 +143,7 @@ func (a *agent) BarSync(id, n int) {
 // at, and does not wait.
 func (a *agent) BarArrive(id, n int) {
 	a.enter("BarArrive")
-	b := a.named(id, n)
-	b.mu.Lock()
-	b.arrive(a, fmt.Sprintf("barrier %d", id), a.inWarps(), n, false)
-	b.mu.Unlock()
+	a.named(id, n).arrive(a, fmt.Sprintf("barrier %d", id), a.inWarps(), n, false, false)
 }
 
 // inWarps returns how many threads a arrives as where warps arrive (PTX 9.7.13.1: by the warp size,
