@@ -398,22 +398,22 @@ func (m *mbar) missing(phase uint64) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.b.State()
-	what := fmt.Sprintf("%s phase %d", m.name(), phase)
-	switch {
-	case !s.Live:
-		return fmt.Sprintf("%s: %v", what, s)
-	case s.Pending > 0 && s.Tx == 0:
-		return fmt.Sprintf("%s: %d of %d arrivals missing (last arrived: %v)", what, s.Pending, s.Expected, m.arrived)
+	text := fmt.Sprintf("%s phase %d: ", m.name(), phase)
+	if !s.Live {
+		return text + s.String()
 	}
-	text := fmt.Sprintf("%s: %d arrivals missing, ", what, s.Pending)
-	if s.Pending > 0 {
-		text = fmt.Sprintf("%s: %d of %d arrivals missing (last arrived: %v), ", what, s.Pending, s.Expected, m.arrived)
+	if s.Pending == 0 {
+		text += "0 arrivals missing"
+	} else {
+		text += fmt.Sprintf("%d of %d arrivals missing (last arrived: %v)", s.Pending, s.Expected, m.arrived)
+		if s.Tx == 0 {
+			return text
+		}
 	}
-	brought := m.expected - s.Tx
+	bytes, are := s.Tx, "missing"
 	if s.Tx < 0 {
-		return text + fmt.Sprintf("%d bytes too many (expected %d%s, copies brought %d)",
-			-s.Tx, m.expected, m.expects.where(), brought)
+		bytes, are = -s.Tx, "too many"
 	}
-	return text + fmt.Sprintf("%d bytes missing (expected %d%s, copies brought %d)",
-		s.Tx, m.expected, m.expects.where(), brought)
+	return text + fmt.Sprintf(", %d bytes %s (expected %d%s, copies brought %d)",
+		bytes, are, m.expected, m.expects.where(), m.expected-s.Tx)
 }
