@@ -408,20 +408,21 @@ type join struct{ cta *cta }
 func (j join) missing(uint64) string { return "" }
 
 // exit checks what the CTA's end leaves undone.
-func (c *cta) exit(r *runner) {
+func (c *cta) exit() {
 	if n := c.running.Load(); n > 0 {
-		r.op, r.site = "exit", site{}
-		c.body.fail(RuleStart, "the kernel function has returned, and %d of its agents have not ended", n)
+		c.blame(site{}, RuleStart, "the kernel function has returned, and %d of its agents have not ended", n)
 	}
 	for _, m := range c.barriers {
 		m.exit()
 	}
 	if f := c.launch.sched.into(c); f != nil {
-		r.op, r.site = "exit", f.by.site
-		c.body.fail(RuleExit, "the %v is still on its way: nobody has waited for all of its bytes", f)
+		c.blame(f.by.site, RuleExit, "the %v is still on its way: nobody has waited for all of its bytes", f)
 	}
-	if err := c.depart(); err != nil {
-		r.op, r.site = "exit", site{}
-		c.body.failWith(err, RuleExit, "%v", err)
-	}
+	c.depart()
+}
+
+// blame is a fault of the CTA's end, for what has been done at a place.
+func (c *cta) blame(at site, rule Rule, format string, args ...any) {
+	c.main.op, c.main.site = "exit", at
+	c.body.fail(rule, format, args...)
 }

@@ -1,9 +1,6 @@
 package sm
 
-import (
-	"fmt"
-	"sync"
-)
+import "sync"
 
 // A clock counts, for each CTA of a cluster, its accesses to other CTAs' shared memory
 // that its owner knows to be over. CTAs learn of each other's when they synchronize, so
@@ -87,17 +84,15 @@ func (a *agent) reach(to *cta) (now clock) {
 	return now
 }
 
-// depart marks the CTA as gone. It returns an access of another CTA that is not known
-// to be over.
-func (c *cta) depart() error {
+// depart marks the CTA as gone, which no access by another CTA is to come after.
+func (c *cta) depart() {
 	c.alive.mu.Lock()
 	defer c.alive.mu.Unlock()
 	c.alive.exited = true
 	for rank, x := range c.alive.access {
 		if x.count > c.alive.clock[rank] {
-			return fmt.Errorf("nothing orders the %s by %v in its shared memory before this: cluster.sync is missing"+
-				" (or, around a flag, ThreadFence on both sides)", x.op, x.by)
+			c.blame(site{}, RuleExit, "nothing orders the %s by %v in its shared memory before this: cluster.sync is "+
+				"missing (or, around a flag, ThreadFence on both sides)", x.op, x.by)
 		}
 	}
-	return nil
 }

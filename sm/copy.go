@@ -307,7 +307,7 @@ func (t *Thread) WaitGroupRead(n int) {
 func (t *Thread) sources() {
 	for i := range t.stores {
 		if c := &t.stores[i]; c.spoilt() {
-			t.leave(c, RuleSource, spoiltText)
+			t.blame(c, RuleSource, spoiltText)
 		}
 	}
 }
@@ -323,7 +323,7 @@ func (a *agent) exit() {
 	r := a.run
 	for _, t := range r.handles {
 		if n := t.bulk.Open(); n > 0 {
-			t.leave(&t.stored, RuleExit, "stores to global memory were never committed (%d, this the last): "+
+			t.blame(&t.stored, RuleExit, "stores to global memory were never committed (%d, this the last): "+
 				"nothing says when they have read shared memory", n)
 		}
 		t.sources()
@@ -332,7 +332,7 @@ func (a *agent) exit() {
 	}
 	for _, t := range r.copiers {
 		if len(t.loose) > 0 {
-			t.leave(&t.loose[0], RuleExit, "nobody has waited for the copy: it may still be on its way")
+			t.blame(&t.loose[0], RuleExit, "nobody has waited for the copy: it may still be on its way")
 		}
 	}
 	r.cta.launch.sched.settle()
@@ -341,8 +341,8 @@ func (a *agent) exit() {
 	}
 }
 
-// leave is a fault of a copy that the thread has issued before.
-func (t *Thread) leave(c *copyOp, rule Rule, format string, args ...any) {
+// blame is a fault of a copy that the thread has issued before.
+func (t *Thread) blame(c *copyOp, rule Rule, format string, args ...any) {
 	r := t.run
 	r.op, r.by, r.site = c.op, &t.agent, c.by.site
 	t.fail(rule, format, args...)

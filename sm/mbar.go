@@ -379,15 +379,14 @@ func (r *runner) stuck(p patience) bool {
 func (m *mbar) exit() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r, last := m.cta.main, m.loaded
-	r.op, r.site = "exit", last.site
+	last := m.loaded
 	if m.loads > m.observed {
-		m.cta.body.fail(RuleExit,
+		m.cta.blame(last.site, RuleExit,
 			"the load by %v completes %s phase %d, which nobody has seen complete: it may still be on its way",
 			last, m.name(), m.loads-1)
 	}
 	if tx := m.b.State().Tx; tx < 0 && m.loads > 0 {
-		m.cta.body.fail(RuleBytes,
+		m.cta.blame(last.site, RuleBytes,
 			"%s phase %d: %d bytes too many (expected %d%s, copies brought %d; the last is that of %v)",
 			m.name(), m.phase, -tx, m.expected, m.expects.where(), m.expected-tx, last)
 	}

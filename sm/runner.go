@@ -391,6 +391,6 @@ func (r *runner) leave() {
 	if r.self != nil {
 		r.self.exit()
 	} else {
-		r.cta.exit(r)
+		r.cta.exit()
 	}
 }
