@@ -70,7 +70,7 @@ func (c *cta) reset(idx Dim3) {
 	c.threads.Store(0)
 	c.named = [namedBarriers]namedBarrier{}
 	c.warps, c.taken = nil, nil
-	c.alive.clock, c.alive.exited, c.alive.access = clock{}, false, [maxCluster9]access{}
+	c.alive = alive{}
 	c.fenced.Store(false)
 	c.main = newRunner(c, nil)
 	c.body = &agent{run: c.main, cta: c, kind: "the kernel function"}

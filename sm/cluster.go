@@ -68,8 +68,8 @@ func (c *cluster) reset(i int) {
 		cta.reset(Dim3{at.X*l.Cluster.X + in.X, at.Y*l.Cluster.Y + in.Y, at.Z*l.Cluster.Z + in.Z})
 	}
 	c.declared = 0
-	c.sync.reset(c)
-	c.fences.clock = clock{}
+	c.sync = clusterBarrier{cluster: c}
+	c.fences = fences{}
 }
 
 // fence orders what a's CTA has done, and what a does next in shared memory, before what those do
@@ -188,10 +188,6 @@ type clusterBarrier struct {
 	arrived int
 	waiters []*runner
 	clock   clock // released by those who have arrived
-}
-
-func (b *clusterBarrier) reset(c *cluster) {
-	b.cluster, b.phase, b.arrived, b.waiters, b.clock = c, 0, 0, b.waiters[:0], clock{}
 }
 
 // threads returns how many have to arrive, as far as is known: CTAs that have not
