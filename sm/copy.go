@@ -164,10 +164,15 @@ func (t *Thread) own(r Region, what string) region {
 // bar returns the mbarrier of a copy whose destination lies in dst.
 func (t *Thread) bar(b *Barrier, dst *cta) *mbar {
 	m := b.of(&t.agent)
+	t.beside(m, dst)
+	return m
+}
+
+// beside reports a barrier that does not lie where the destination of its copy does.
+func (t *Thread) beside(m *mbar, dst *cta) {
 	if m.cta != dst {
 		t.fail(RuleBarrier, "%s is a barrier of CTA %v, the destination lies in CTA %v", m.name(), m.cta.idx, dst.idx)
 	}
-	return m
 }
 
 // arriving notes the barrier that a copy is to complete, which is about to be issued.

@@ -77,9 +77,7 @@ func MemcpyAsync[T any](a Agent, dst *Array[T], src []T, to Completion) {
 		return
 	}
 	m := to.completes(g)
-	if m.cta != r.cta {
-		t.fail(RuleBarrier, "%s is a barrier of CTA %v, the destination lies in CTA %v", m.name(), m.cta.idx, r.cta.idx)
-	}
+	t.beside(m, r.cta)
 	m.expect(g, len(bytes))
 	t.arriving(m)
 	t.check(t.bulk.CopyAsync(r.cta.shared(), r.offset, bytes, m.b))
