@@ -67,12 +67,6 @@ type scheduler struct {
 	options         []Switch // some of them
 }
 
-// A flight is a copy under way.
-type flight struct {
-	copyOp
-	choice
-}
-
 func newScheduler(seed uint64, when Schedule) *scheduler {
 	return &scheduler{seed: seed, random: rand.New(rand.NewPCG(seed, 1)), when: when, number: map[*runner]int{}}
 }
@@ -243,11 +237,6 @@ func (s *scheduler) has(c choice) bool {
 	return s.turn(c) >= 0
 }
 
-// flight returns the index of a copy, -1 if it is not under way.
-func (s *scheduler) flight(c choice) int {
-	return slices.IndexFunc(s.copies, func(f *flight) bool { return f.choice == c })
-}
-
 // turn returns the index of a runner, -1 if it cannot go on.
 func (s *scheduler) turn(c choice) int {
 	return slices.IndexFunc(s.turns, func(r *runner) bool { return s.number[r] == c.runner })
@@ -343,14 +332,6 @@ func (s *scheduler) pick(r *runner, how string) *runner {
 	}
 }
 
-// adrift returns how many copies may land while agents can go on.
-func (s *scheduler) adrift() int {
-	if s.when == Random {
-		return len(s.copies)
-	}
-	return 0
-}
-
 // leave gives the turn of r, which has ended, to another.
 func (s *scheduler) leave(r *runner) {
 	at := slices.Index(s.live, r)
@@ -374,60 +355,4 @@ func (s *scheduler) end() {
 	if n := len(s.live); n > 0 {
 		s.give(s.live[n-1])
 	}
-}
-
-// fly makes a copy that r issues one of those that land later.
-func (s *scheduler) fly(r *runner, c copyOp) {
-	r.copies++
-	f := &flight{c, choice{s.number[r], r.copies}}
-	c.cta.cluster.count(1)
-	c.Split(rand.New(rand.NewPCG(s.seed, 2+uint64(f.runner)<<32+uint64(f.copy)))) // the same whatever the order
-	s.copies = append(s.copies, f)
-}
-
-// land lands the next piece of a copy.
-func (s *scheduler) land(c choice) {
-	i := s.flight(c)
-	f := s.copies[i]
-	if f.spoilt() {
-		r := f.standIn()
-		r.stop(r.by, &Fault{Rule: RuleSource, Detail: spoiltText})
-	}
-	if !f.step() {
-		return
-	}
-	s.copies = slices.Delete(s.copies, i, i+1)
-	f.over()
-}
-
-// over counts that the copy is under way no more.
-func (f *flight) over() {
-	f.cta.launch.Trace.copied(&f.copyOp)
-	f.cta.cluster.idle(nil)
-}
-
-// settle takes out copies that a wait has brought to their end. Without Check there are none.
-func (s *scheduler) settle() {
-	if s == nil {
-		return
-	}
-	s.copies = slices.DeleteFunc(s.copies, func(f *flight) bool {
-		if f.Done() {
-			f.over()
-		}
-		return f.Done()
-	})
-}
-
-// into returns a copy under way that writes or reads c's shared memory, nil if there is none.
-func (s *scheduler) into(c *cta) *flight {
-	if s == nil {
-		return nil
-	}
-	for _, f := range s.copies {
-		if !f.Grouped() && (f.cta == c && (f.reads || f.bar == nil) || f.bar != nil && f.bar.cta == c) {
-			return f
-		}
-	}
-	return nil
 }
