@@ -40,7 +40,7 @@ type runner struct {
 	handles []*Thread // that have issued copies
 	copiers []*Thread // that issue those of MemcpyAsync
 
-	waits    waitable // what it waits for, nil if it does not
+	waits    waitable // what it waits for, nil if it does not or is the kernel function
 	target   uint64   // the phase of it
 	next     *runner  // that waits for it too
 	result   int      // of a reduction by barrier.sync

@@ -114,7 +114,6 @@ func (c *cta) start(parts ...Part) {
 	for _, start := range starts {
 		start()
 	}
-	c.main.waits, c.main.target = join{c}, 0
 	defer c.outlive()
 	c.main.block()
 }
@@ -129,8 +128,3 @@ func (c *cta) outlive() {
 		<-c.main.wake
 	}
 }
-
-// join is the kernel function's wait for its agents.
-type join struct{ cta *cta }
-
-func (j join) missing(uint64) string { return "" }
