@@ -143,9 +143,12 @@ func TestShared(t *testing.T) {
 		"not made of warpgroups":           func(b *sm.Block) { b.Warpgroups(func(*sm.Warpgroup) {}) },
 		"threads 0 to 64 of a block of 64": func(b *sm.Block) { b.Start(sm.Threads(0, 65, func(*sm.Thread) {})) },
 		"threads 0 to 15 are not whole":    func(b *sm.Block) { b.Start(sm.Threads(0, 16, func(*sm.Thread) {})) },
-		"warp 1 is in two parts":           func(b *sm.Block) { b.Start(sm.Warps(1, 2, nil), sm.Threads(0, 64, nil)) },
-		"zero value":                       func(b *sm.Block) { b.Start(sm.Part{}) },
-		"17 stages":                        func(b *sm.Block) { b.Pipeline(17, nil) },
+		"warp 1 is in two parts": func(b *sm.Block) {
+			p := sm.Warps(1, 2, func(*sm.Warp) {})
+			b.Start(p, p)
+		},
+		"zero value": func(b *sm.Block) { b.Start(sm.Part{}) },
+		"17 stages":  func(b *sm.Block) { b.Pipeline(17, nil) },
 		"64 producers and 0 consumers": func(b *sm.Block) {
 			b.Pipeline(2, func(int) sm.Role { return sm.Producer })
 		},

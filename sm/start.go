@@ -1,7 +1,5 @@
 package sm
 
-import "slices"
-
 // A Part is some agents of a CTA, for [Block.Start].
 type Part struct {
 	kind       string
@@ -67,7 +65,7 @@ func (c *cta) start(parts ...Part) {
 	c.begun = true
 	block := c.launch.Block.Size()
 	taken := make([]bool, (block+warpSize-1)/warpSize)
-	threads, agents := 0, 0
+	threads, agents := int64(0), int64(0)
 	for _, p := range parts {
 		first, end := p.first*p.unit, p.end*p.unit
 		switch {
@@ -77,6 +75,8 @@ func (c *cta) start(parts ...Part) {
 			c.body.fail(RuleStart, "%ss %d to %d of a block of %d threads", p.kind, p.first, p.end-1, block)
 		case first%warpSize != 0 || end%warpSize != 0 && end != block:
 			c.body.fail(RuleStart, "%ss %d to %d are not whole warps", p.kind, p.first, p.end-1)
+		case p.idle:
+			c.body.fail(RuleStart, "%ss %d to %d have no function", p.kind, p.first, p.end-1)
 		}
 		for w := first / warpSize; w*warpSize < end; w++ {
 			if taken[w] {
@@ -84,21 +84,18 @@ func (c *cta) start(parts ...Part) {
 			}
 			taken[w] = true
 		}
-		threads += end - first
-		agents += p.end - p.first
-	}
-	if i := slices.IndexFunc(parts, func(p Part) bool { return p.idle }); i >= 0 {
-		c.body.fail(RuleStart, "%ss %d to %d have no function", parts[i].kind, parts[i].first, parts[i].end-1)
+		threads += int64(end - first)
+		agents += int64(p.end - p.first)
 	}
 	if agents == 0 {
 		return
 	}
 	c.warps, c.taken = make([]namedBarrier, len(taken)), taken
-	c.threads.Store(int64(threads))
-	c.agents = int64(agents)
-	c.running.Store(c.agents)
-	c.cluster.live.Add(int64(agents))
-	c.cluster.count(int64(agents))
+	c.threads.Store(threads)
+	c.agents = agents
+	c.running.Store(agents)
+	c.cluster.live.Add(agents)
+	c.cluster.count(agents)
 	// All are there before the first begins: whoever wakes one may have been started before it.
 	starts := make([]func(), 0, agents)
 	for _, p := range parts {
