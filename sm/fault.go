@@ -194,7 +194,7 @@ func (r *runner) stop(a *agent, f *Fault) {
 		f.Agent, f.Op, f.Site = a.String(), r.op, r.site.String()
 	}
 	if l.sched != nil {
-		f.Seed, f.Switches = l.Seed, l.sched.switches(l)
+		f.Seed, f.Switches = l.Seed, l.sched.switches()
 	}
 	l.stop(f)
 }

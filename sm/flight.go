@@ -14,9 +14,9 @@ type flight struct {
 // fly makes a copy that r issues one of those that land later.
 func (s *scheduler) fly(r *runner, c copyOp) {
 	r.copies++
-	f := &flight{c, choice{s.number[r], r.copies}}
+	f := &flight{c, choice{r.number, r.copies}}
 	c.cta.cluster.count(1)
-	c.Split(rand.New(rand.NewPCG(s.seed, 2+uint64(f.runner)<<32+uint64(f.copy)))) // the same whatever the order
+	c.Split(rand.New(rand.NewPCG(s.launch.Seed, 2+uint64(f.runner)<<32+uint64(f.copy)))) // the same whatever the order
 	s.copies = append(s.copies, f)
 }
 
@@ -27,7 +27,7 @@ func (s *scheduler) flight(c choice) int {
 
 // adrift returns how many copies may land while agents can go on.
 func (s *scheduler) adrift() int {
-	if s.when == Random {
+	if s.launch.Schedule == Random {
 		return len(s.copies)
 	}
 	return 0

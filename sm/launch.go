@@ -130,7 +130,7 @@ func newLaunch(cfg Config, kernel Kernel) (*launch, error) {
 	l.inGrid = Dim3{cfg.Grid.X / cfg.Cluster.X, cfg.Grid.Y / cfg.Cluster.Y, cfg.Grid.Z / cfg.Cluster.Z}
 	l.clusters = l.inGrid.Size()
 	if cfg.Check {
-		l.sched = newScheduler(cfg.Seed, cfg.Schedule)
+		l.sched = newScheduler(l)
 		l.become(stateChecked)
 	}
 	return l, nil

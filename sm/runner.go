@@ -33,7 +33,8 @@ type runner struct {
 	by   *agent // the handle that does it
 	site site
 
-	steps, copies int // that it has done and issued, of a checked launch
+	number        int // of a checked launch, in the order in which runners start
+	steps, copies int // that it has done and issued
 	turn          int // how many it had done when it got the turn
 	late          int // before this operation of all it gets the turn only if nobody else can
 

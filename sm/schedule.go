@@ -48,9 +48,8 @@ type moment struct{ runner, step int }
 // A scheduler lets one runner of a checked launch run at a time. Whoever has the turn
 // executes these methods, so they need no lock.
 type scheduler struct {
-	seed   uint64
+	launch *launch
 	random *rand.Rand
-	when   Schedule
 	plan   map[moment]choice // replaces chance if not nil
 
 	step    int
@@ -58,7 +57,6 @@ type scheduler struct {
 	turns   []*runner // that can go on and have not got the turn, the longest waiting first
 	dozing  []*runner // that wait for a time, which is over when nobody else can go on
 	live    []*runner // that have not ended
-	number  map[*runner]int
 	started int
 	copies  []*flight // under way, the oldest first
 	history []switched
@@ -67,13 +65,13 @@ type scheduler struct {
 	options         []Switch // some of them
 }
 
-func newScheduler(seed uint64, when Schedule) *scheduler {
-	return &scheduler{seed: seed, random: rand.New(rand.NewPCG(seed, 1)), when: when, number: map[*runner]int{}}
+func newScheduler(l *launch) *scheduler {
+	return &scheduler{launch: l, random: rand.New(rand.NewPCG(l.Seed, 1))}
 }
 
 // add makes r, which is about to start, one of those who get the turn.
 func (s *scheduler) add(r *runner) {
-	s.number[r] = s.started
+	r.number = s.started
 	s.started++
 	r.late = s.step + s.lateness(r)
 	s.live = append(s.live, r)
@@ -88,15 +86,15 @@ const mostLate = 1 << 12
 // seed half of the runners, or of the CTAs, begin late.
 func (s *scheduler) lateness(r *runner) int {
 	var who uint64
-	switch s.seed % 4 {
+	switch s.launch.Seed % 4 {
 	case 1:
-		who = 1<<62 | uint64(s.number[r])
+		who = 1<<62 | uint64(r.number)
 	case 3:
 		who = 1<<63 | uint64(r.cta.idx.X)<<32 | uint64(r.cta.idx.Y)<<16 | uint64(r.cta.idx.Z)
 	default:
 		return 0
 	}
-	random := rand.New(rand.NewPCG(s.seed, who))
+	random := rand.New(rand.NewPCG(s.launch.Seed, who))
 	if random.IntN(2) == 0 {
 		return 0
 	}
@@ -130,27 +128,25 @@ func (s *scheduler) begin() {
 // give gives the turn to next.
 func (s *scheduler) give(next *runner) {
 	s.current = next
-	next.cta.launch.moves.Add(1)
+	s.launch.moves.Add(1)
 	next.wake <- struct{}{}
 }
 
 // switchOdds is how rarely a runner that could go on loses its turn at an operation.
 const switchOdds = 4
 
-// tick counts an operation of r, nil before the first.
+// tick counts an operation of r.
 func (s *scheduler) tick(r *runner) {
 	s.step++
-	if r != nil {
-		r.steps++
-	}
+	r.steps++
 }
 
-// now is the moment of r's operation.
+// now is the moment of r's operation, or if r is nil that before the first.
 func (s *scheduler) now(r *runner) moment {
 	if r == nil {
-		return moment{-1, s.step}
+		return moment{runner: -1}
 	}
-	return moment{s.number[r], r.steps}
+	return moment{r.number, r.steps}
 }
 
 // longTurn is how many operations a runner does before others go on in any case: it may be
@@ -186,11 +182,7 @@ func (s *scheduler) decide(r *runner) (choice, bool) {
 	if s.plan != nil {
 		return s.planned(r)
 	}
-	copies := 0
-	if s.when == Random {
-		copies = len(s.copies)
-	}
-	n := len(s.turns) + copies
+	n := len(s.turns) + s.adrift()
 	if r.late > s.step {
 		if i := s.timely(); i >= 0 {
 			return s.nth(i), true
@@ -226,7 +218,7 @@ func (s *scheduler) nth(i int) choice {
 	if n := len(s.turns); i >= n {
 		return s.copies[i-n].choice
 	}
-	return choice{runner: s.number[s.turns[i]]}
+	return choice{runner: s.turns[i].number}
 }
 
 // has reports whether a planned choice is there to be made.
@@ -239,7 +231,7 @@ func (s *scheduler) has(c choice) bool {
 
 // turn returns the index of a runner, -1 if it cannot go on.
 func (s *scheduler) turn(c choice) int {
-	return slices.IndexFunc(s.turns, func(r *runner) bool { return s.number[r] == c.runner })
+	return slices.IndexFunc(s.turns, func(r *runner) bool { return r.number == c.runner })
 }
 
 // take takes a runner out of those who get the turn.
@@ -293,7 +285,7 @@ func (s *scheduler) pass(r *runner) {
 // is somebody; if the launch stops, r itself ends first.
 func (s *scheduler) pick(r *runner, how string) *runner {
 	for {
-		if r != nil && r.cta.launch.stopped() {
+		if r != nil && s.launch.stopped() {
 			return nil
 		}
 		if len(s.turns)+len(s.copies) == 0 {
@@ -337,11 +329,10 @@ func (s *scheduler) leave(r *runner) {
 	at := slices.Index(s.live, r)
 	s.live = slices.Delete(s.live, at, at+1)
 	var next *runner
-	if !r.cta.launch.stopped() {
+	if !s.launch.stopped() {
 		s.tick(r)
 		next = s.pick(r, "ended after")
 	}
-	delete(s.number, r)
 	if next != nil {
 		s.give(next)
 	} else {

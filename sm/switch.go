@@ -52,11 +52,11 @@ type doing struct {
 func (r *runner) doing() doing { return doing{mark{r.agent(), r.site}, r.cta.idx, r.op} }
 
 // switches puts the history of a launch into words.
-func (s *scheduler) switches(l *launch) []Switch {
+func (s *scheduler) switches() []Switch {
 	all := make([]Switch, len(s.history))
 	for i, w := range s.history {
 		name := func(p doing) string {
-			if l.Grid.Size() == 1 {
+			if s.launch.Grid.Size() == 1 {
 				return p.agent.String()
 			}
 			return fmt.Sprintf("%v of CTA %v", p.agent, p.cta)
