@@ -16,7 +16,6 @@ type cluster struct {
 
 	active   atomic.Int64 // runners that can go on, and copies under way
 	progress atomic.Int64 // events that may end a wait
-	live     atomic.Int64 // runners that have not ended
 	polled   int          // under Check, tries that found nothing changed
 	polledAt int64        // progress then
 
@@ -82,18 +81,19 @@ func (c *cluster) fence(a *agent) {
 	a.cta.acquire(&know)
 }
 
-// start starts the kernel function of every CTA. All are counted first: one that ends at
-// once is not the last.
+// start starts the kernel function of every CTA. All are counted, and enrolled, first: one that ends
+// at once is not the last.
 func (c *cluster) start() {
-	n := int64(len(c.ctas))
-	c.count(n)
-	c.live.Add(n)
+	c.count(int64(len(c.ctas)))
+	for _, cta := range c.ctas {
+		c.enroll(cta.main)
+	}
 	for _, cta := range c.ctas {
 		cta.main.start(func() { c.launch.kernel(cta.block()) })
 	}
 }
 
-// enroll makes r one of those that are woken when the launch stops.
+// enroll makes r one of those that have not ended, and are woken when the launch stops.
 func (c *cluster) enroll(r *runner) {
 	c.mu.Lock()
 	c.runners[r] = struct{}{}
@@ -104,12 +104,12 @@ func (c *cluster) enroll(r *runner) {
 func (c *cluster) discharge(r *runner) (last bool) {
 	c.mu.Lock()
 	delete(c.runners, r)
+	last = len(c.runners) == 0
 	c.mu.Unlock()
-	if c.live.Add(-1) > 0 {
-		return false
+	if last {
+		c.count(-1)
 	}
-	c.count(-1)
-	return true
+	return last
 }
 
 // on returns the runner of a goroutine, nil if it is none's.
@@ -151,10 +151,10 @@ func (c *cluster) progressed() {
 	race.Show()
 }
 
-// idle counts that r, or if it is nil a copy, is active no more.
-func (c *cluster) idle(r *runner) {
+// idle counts that a runner or a copy is active no more.
+func (c *cluster) idle() {
 	race.Release(unsafe.Pointer(c))
-	if c.count(-1) == 0 && c.live.Load() > 0 && !c.launch.stopped() {
+	if c.count(-1) == 0 && !c.launch.stopped() {
 		race.Acquire(unsafe.Pointer(c))
 		c.deadlock()
 	}

@@ -51,7 +51,7 @@ func (s *scheduler) land(c choice) {
 // over counts that the copy is under way no more.
 func (f *flight) over() {
 	f.cta.launch.Trace.copied(&f.copyOp)
-	f.cta.cluster.idle(nil)
+	f.cta.cluster.idle()
 }
 
 // settle takes out copies that a wait has brought to their end. Without Check there are none.

@@ -176,10 +176,9 @@ func (r *runner) pass() {
 	}
 }
 
-// start starts f on r's goroutine. The caller has counted r as active.
+// start starts f on r's goroutine. The caller has counted r as active, and enrolled it.
 func (r *runner) start(f func()) {
 	c := r.cta.cluster
-	c.enroll(r)
 	if s := c.launch.sched; s != nil {
 		s.add(r)
 	}
@@ -252,7 +251,7 @@ func (r *runner) panicked(a *agent, v any, err error) {
 func (r *runner) block() {
 	c := r.cta.cluster
 	start := c.launch.Trace.now()
-	c.idle(r)
+	c.idle()
 	if s := c.launch.sched; s != nil {
 		r.alone(func() { s.block(r) })
 	} else if !r.spin() {
@@ -310,7 +309,7 @@ func (l *launch) busy() int64 {
 func (r *runner) doze(m *mbar, d time.Duration, stuck bool) bool {
 	c := r.cta.cluster
 	if stuck {
-		c.idle(r)
+		c.idle()
 	}
 	if s := c.launch.sched; s != nil {
 		r.alone(func() { s.doze(r) })
@@ -374,7 +373,7 @@ func (r *runner) exit() {
 		l.retire(c)
 		l.next(c)
 	} else {
-		c.idle(r)
+		c.idle()
 	}
 	if s := l.turns(); s != nil {
 		s.leave(r)

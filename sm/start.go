@@ -94,7 +94,6 @@ func (c *cta) start(parts ...Part) {
 	c.threads.Store(threads)
 	c.agents = agents
 	c.running.Store(agents)
-	c.cluster.live.Add(agents)
 	c.cluster.count(agents)
 	// All are there before the first begins: whoever wakes one may have been started before it.
 	starts := make([]func(), 0, agents)
@@ -102,6 +101,7 @@ func (c *cta) start(parts ...Part) {
 		for i := p.first; i < p.end; i++ {
 			a, f := p.agent(agent{cta: c, kind: p.kind, rank: i * p.unit, lanes: p.unit})
 			a.run = newRunner(c, a)
+			c.cluster.enroll(a.run)
 			for _, ends := range c.pipelines {
 				ends[a.rank].agent = a
 			}
