@@ -89,7 +89,7 @@ func (a *Array[T]) Load(by Agent, i int) T {
 // Store sets element i to v.
 func (a *Array[T]) Store(by Agent, i int, v T) {
 	if uint(i) >= uint(len(a.data)) || a.watched(by) {
-		a.access(by, "Store", i, 1)
+		a.access(by, "Store", i, 1).deed()
 	}
 	a.data[i] = v
 }
@@ -105,7 +105,7 @@ func (a *Array[T]) Read(by Agent, i int, dst []T) {
 // Write copies src to the elements from i on.
 func (a *Array[T]) Write(by Agent, i int, src []T) {
 	if i < 0 || i > len(a.data)-len(src) || a.watched(by) {
-		a.access(by, "Write", i, len(src))
+		a.access(by, "Write", i, len(src)).deed()
 	}
 	copy(a.data[i:i+len(src)], src)
 }
@@ -117,21 +117,16 @@ func (a *Array[T]) watched(by Agent) bool {
 	return a.cta.launch.state.Load() != stateFree || by.base().cta != a.cta
 }
 
-// access is an access of the elements i to i+n-1.
-func (a *Array[T]) access(by Agent, op string, i, n int) {
+// access is an access of the elements i to i+n-1, by the agent that it returns.
+func (a *Array[T]) access(by Agent, op string, i, n int) *agent {
 	g := by.base()
 	g.enterFrom(op, 1)
-	if op == "Store" || op == "Write" {
-		g.deed()
-	}
 	if i < 0 || n < 0 || i > a.n-n {
-		g.fail(RuleShared, "elements %d to %d of %s, which has %d", i, i+n-1, a.name(), a.n)
+		g.fail(RuleShared, "elements %d to %d of %s, which has %d", i, i+n-1, a.decl.name(), a.n)
 	}
 	g.reach(a.cta)
+	return g
 }
-
-// name returns what the kernel calls the array.
-func (a *Array[T]) name() string { return a.decl.name() }
 
 // Bytes returns the memory itself. No check sees what is done with it.
 func (a *Array[T]) Bytes() []byte {

@@ -150,7 +150,7 @@ func (t *Trace) timeline() *timeline.Timeline {
 		return cmp.Or(
 			cmp.Compare(a.cta.Z, b.cta.Z), cmp.Compare(a.cta.Y, b.cta.Y), cmp.Compare(a.cta.X, b.cta.X),
 			cmp.Compare(len(a.agent), len(b.agent)), cmp.Compare(a.agent, b.agent),
-			cmp.Compare(boolInt(a.copies), boolInt(b.copies)),
+			cmp.Compare(t.lanes[a].Name, t.lanes[b].Name), // an agent, and then its copies
 		)
 	})
 	tl := &timeline.Timeline{Kinds: spanKinds}
@@ -181,13 +181,6 @@ func spread(tl *timeline.Timeline, l *timeline.Lane) {
 		}
 		lanes[i].Spans = append(lanes[i].Spans, s)
 	}
-}
-
-func boolInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // WriteTo writes the trace as a JSON file that chrome://tracing and ui.perfetto.dev open: a
