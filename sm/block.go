@@ -165,14 +165,14 @@ func Shared[T any](b *Block, n, align int) *Array[T] {
 // before: as all declare the same they are, or have been written by a peer since.
 func (a *Array[T]) poison() {
 	c, size := a.cta.cluster, max(sizeof[T](), 1)
-	first := max(0, c.declared-a.offset+size-1) / size
+	first := max(0, c.claimed-a.offset+size-1) / size
 	if first >= a.n {
 		return
 	}
 	for rank := range c.ctas {
 		fillNaN(a.MapShared(rank).data[first:])
 	}
-	c.declared = a.offset + a.Size()
+	c.claimed = a.offset + a.Size()
 }
 
 // swizzlePeriod is the alignment that a tile of any swizzle has at most.

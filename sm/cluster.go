@@ -22,7 +22,7 @@ type cluster struct {
 	mu      sync.Mutex
 	runners map[*runner]struct{} // that have not ended
 
-	declared int // bytes of shared memory that some CTA has, kept under Check
+	claimed int // bytes of shared memory that some CTA has declared, noted under Check
 
 	sync   clusterBarrier
 	fences fences
@@ -66,7 +66,7 @@ func (c *cluster) reset(i int) {
 		in := l.Cluster.at(rank)
 		cta.reset(Dim3{at.X*l.Cluster.X + in.X, at.Y*l.Cluster.Y + in.Y, at.Z*l.Cluster.Z + in.Z})
 	}
-	c.declared = 0
+	c.claimed = 0
 	c.sync = clusterBarrier{cluster: c}
 	c.fences = fences{}
 }
