@@ -71,7 +71,7 @@ func (a *Array[T]) Slice(i, j int) *Array[T] {
 func (a *Array[T]) MapShared(rank int) *Array[T] {
 	b := *a
 	b.cta = a.cta.peer(rank)
-	b.data = unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b.cta.shared().Bytes()[a.offset:]))), a.n)
+	b.data = elements[T](b.cta, a.offset, a.n)
 	return &b
 }
 

@@ -124,8 +124,8 @@ func (c *cta) declare(op string) {
 // for the function that the kernel calls or one that that calls.
 func (c *cta) first(op, late string) {
 	c.body.at(op, 2)
-	switch g := frames(new(stack)); {
-	case g != c.main.g && c.cluster.on(g) == nil: // while it goes on, or has returned
+	switch {
+	case c.main.stranger(): // while it goes on, or has returned
 		c.main.second(c.body, op, c.main.site, "on another goroutine than the kernel function's")
 	case c.begun:
 		c.body.fail(RuleStart, "%s", late)
@@ -153,12 +153,16 @@ func Shared[T any](b *Block, n, align int) *Array[T] {
 	}
 	offset := c.reserve(n*size, max(align, t.Align()))
 	c.declared = &declaration{site: c.main.site, call: "Shared", before: c.declared}
-	a := &Array[T]{cta: c, offset: offset, n: n, decl: c.declared}
-	a.data = unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(c.shared().Bytes()[offset:]))), n)
+	a := &Array[T]{cta: c, offset: offset, n: n, decl: c.declared, data: elements[T](c, offset, n)}
 	if c.launch.Check {
 		a.poison()
 	}
 	return a
+}
+
+// elements is c's shared memory from offset on as values of T.
+func elements[T any](c *cta, offset, n int) []T {
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(c.shared().Bytes()[offset:]))), n)
 }
 
 // poison has elements be NaNs in all CTAs of the cluster, but for those in memory that one of them has declared
@@ -169,8 +173,8 @@ func (a *Array[T]) poison() {
 	if first >= a.n {
 		return
 	}
-	for rank := range c.ctas {
-		fillNaN(a.MapShared(rank).data[first:])
+	for _, peer := range c.ctas {
+		fillNaN(elements[T](peer, a.offset, a.n)[first:])
 	}
 	c.claimed = a.offset + a.Size()
 }
