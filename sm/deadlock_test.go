@@ -4,31 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"example.com/leafhopper/internal/race"
 	"example.com/leafhopper/sm"
 )
-
-// soon checks how long f takes at best, which is to be below d on a machine with nothing else to do:
-// this one may be ten times slower, and the race detector makes it a hundred times.
-func soon(t *testing.T, what string, d time.Duration, f func()) {
-	t.Helper()
-	limit := 10 * d
-	if race.Enabled {
-		limit *= 10
-	}
-	var best time.Duration
-	for i := range 5 {
-		start := time.Now()
-		f()
-		if took := time.Since(start); i == 0 || took < best {
-			best = took
-		}
-		if best < limit {
-			return
-		}
-	}
-	t.Errorf("%s takes %v at best, want %v or at most %v here", what, best, d, limit)
-}
 
 // TestDeadlockOfMany: 1,024 threads that wait for something each, and the CTAs of a cluster that
 // wait for each other, are known to be stuck at once.

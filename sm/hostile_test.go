@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -69,7 +68,7 @@ func TestDonePanics(t *testing.T) {
 // TestLooking: agents that look at shared memory until it changes end with the launch, whatever
 // ends that.
 func TestLooking(t *testing.T) {
-	before := runtime.NumGoroutine()
+	settles(t)
 	for _, m := range modes {
 		for name, look := range map[string]func(*sm.Thread, *sm.Array[int32]){
 			"Load":  func(t *sm.Thread, a *sm.Array[int32]) { a.Load(t, 0) },
@@ -99,7 +98,6 @@ func TestLooking(t *testing.T) {
 			}
 		}
 	}
-	settled(t, before)
 }
 
 // TestNonsense: what no kernel means is a fault that says so.

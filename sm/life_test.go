@@ -17,17 +17,6 @@ import (
 	"example.com/leafhopper/sm"
 )
 
-// settled checks that no goroutine has been left behind: n is how many there were.
-func settled(t *testing.T, n int) {
-	t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > n; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			buf := make([]byte, 1<<16)
-			t.Fatalf("%d goroutines, there were %d\n%s", runtime.NumGoroutine(), n, buf[:runtime.Stack(buf, true)])
-		}
-	}
-}
-
 // endless is a kernel whose agents wait in many ways and never end. running counts the agents of
 // a CTA, whose kernel function is to outlive them.
 func endless(began chan<- struct{}, bad *atomic.Int64) sm.Kernel {
@@ -76,7 +65,7 @@ func endless(began chan<- struct{}, bad *atomic.Int64) sm.Kernel {
 // Launch returns why.
 func TestCancel(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	before := runtime.NumGoroutine()
+	settles(t)
 	why := errors.New("why")
 	for i := range 24 {
 		cfg := in(modes[i%len(modes)], sm.Config{
@@ -97,7 +86,6 @@ func TestCancel(t *testing.T) {
 			t.Errorf("%s: %d agents were running when their kernel function ended", mode(cfg), n)
 		}
 	}
-	settled(t, before)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
 	if err := sm.Launch(ctx, sm.Config{}, func(*sm.Block) { t.Error("a kernel ran") }); !errors.Is(err, why) {
@@ -107,7 +95,7 @@ func TestCancel(t *testing.T) {
 
 // TestPanics ends agents in all ways: each is a fault, and the others, which wait for ever, end.
 func TestPanics(t *testing.T) {
-	before := runtime.NumGoroutine()
+	settles(t)
 	boom := errors.New("boom")
 	var array [4]int
 	for name, c := range map[string]struct {
@@ -157,7 +145,6 @@ func TestPanics(t *testing.T) {
 			}
 		}
 	}
-	settled(t, before)
 }
 
 // TestDeferred checks that deferred functions run when another agent ends the launch, and that
@@ -205,7 +192,7 @@ func TestPanicSite(t *testing.T) {
 // TestGoMutex: under Check an agent that waits for a mutex has the turn, and who has the mutex waits for that. All
 // end with the context, and the error says who had the turn.
 func TestGoMutex(t *testing.T) {
-	before := runtime.NumGoroutine()
+	settles(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	var mu sync.Mutex
@@ -224,7 +211,6 @@ func TestGoMutex(t *testing.T) {
 		t.Fatalf("%v, want the cause", err)
 	}
 	contains(t, err, "thread ", "has come to no operation since Load at life_test.go:")
-	settled(t, before)
 }
 
 // TestOwnGoroutines: what a kernel starts itself may act for its agent, one at a time. Under Check two at once are
@@ -236,7 +222,7 @@ func TestOwnGoroutines(t *testing.T) {
 	case race.Enabled:
 		t.Skip("the race detector finds it first")
 	}
-	before := runtime.NumGoroutine()
+	settles(t)
 	for seed := range uint64(200) {
 		err := launch(t, sm.Config{Block: sm.Dim3{X: 4}, Check: true, Name: "spawn", Seed: seed}, func(b *sm.Block) {
 			x := sm.Shared[int32](b, 64, 16)
@@ -258,7 +244,6 @@ func TestOwnGoroutines(t *testing.T) {
 		}
 		faultOf(t, err, sm.RuleAgent, "spawn", "thread ", "Store: on a second goroutine at once")
 	}
-	settled(t, before)
 }
 
 // TestOwnGoroutineMisuse: what is wrong on a goroutine of the kernel's own is a fault like any other.
@@ -266,7 +251,7 @@ func TestOwnGoroutineMisuse(t *testing.T) {
 	if !sm.TellsGoroutines {
 		t.Skip("without assembly goroutines are all alike")
 	}
-	before := runtime.NumGoroutine()
+	settles(t)
 	for _, m := range modes {
 		err := launch(t, in(m, sm.Config{}), func(b *sm.Block) {
 			bar := b.Barrier()
@@ -280,7 +265,6 @@ func TestOwnGoroutineMisuse(t *testing.T) {
 		})
 		faultOf(t, err, sm.RuleBarrier, "thread 0", "ArriveN", "arrival underflow")
 	}
-	settled(t, before)
 }
 
 // TestReturnsEarly: a kernel function that does not start its agents itself might not wait for them.
@@ -288,7 +272,7 @@ func TestReturnsEarly(t *testing.T) {
 	if !sm.TellsGoroutines {
 		t.Skip("without assembly nobody knows that a goroutine's panic would end the program")
 	}
-	before := runtime.NumGoroutine()
+	settles(t)
 	for _, m := range modes {
 		for seed := range uint64(8) {
 			ended := make(chan bool, 16)
@@ -311,12 +295,11 @@ func TestReturnsEarly(t *testing.T) {
 			<-ended
 		}
 	}
-	settled(t, before)
 }
 
 // TestReturnsFirst: a kernel function whose agents another CTA's has started does not wait for them.
 func TestReturnsFirst(t *testing.T) {
-	before := runtime.NumGoroutine()
+	settles(t)
 	block, started := make(chan *sm.Block, 1), make(chan bool)
 	cfg := sm.Config{Grid: sm.Dim3{X: 2}, Cluster: sm.Dim3{X: 2}, Block: sm.Dim3{X: 4}}
 	err := launch(t, cfg, func(b *sm.Block) {
@@ -335,7 +318,6 @@ func TestReturnsFirst(t *testing.T) {
 	})
 	faultOf(t, err, sm.RuleStart, "CTA (0,0,0), the kernel function: exit: the kernel function has returned, "+
 		"and 4 of its agents have not ended")
-	settled(t, before)
 }
 
 // TestExpectOfAll: to expect bytes with a warpgroup is to expect them 128 times, as its threads all do.
