@@ -328,12 +328,8 @@ func (s *scheduler) pick(r *runner, how string) *runner {
 func (s *scheduler) leave(r *runner) {
 	at := slices.Index(s.live, r)
 	s.live = slices.Delete(s.live, at, at+1)
-	var next *runner
-	if !s.launch.stopped() {
-		s.tick(r)
-		next = s.pick(r, "ended after")
-	}
-	if next != nil {
+	s.tick(r)
+	if next := s.pick(r, "ended after"); next != nil {
 		s.give(next)
 	} else {
 		s.end()
