@@ -125,7 +125,7 @@ func (c *cta) declare(op string) {
 func (c *cta) first(op, late string) {
 	c.body.at(op, 2)
 	switch {
-	case c.main.stranger(): // while it goes on, or has returned
+	case c.main.stranger(): // which may go on when the function has returned
 		c.main.second(c.body, op, c.main.site, "on another goroutine than the kernel function's")
 	case c.begun:
 		c.body.fail(RuleStart, "%s", late)
