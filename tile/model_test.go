@@ -60,6 +60,15 @@ func walk(
 	return rows, row, pitch
 }
 
+// extent returns the bytes from the first element of a tensor to its last.
+func extent(cfg tile.Config) int {
+	n := int(cfg.Dims[0]) * cfg.DataType.Size()
+	for d := 1; d < len(cfg.Dims); d++ {
+		n += int(cfg.Dims[d]-1) * int(cfg.Strides[d-1])
+	}
+	return n
+}
+
 func modelSwizzle(s tile.Swizzle, a int) int {
 	return a ^ (((a >> 7) & []int{0, 1, 3, 7}[s]) << 4)
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"example.com/leafhopper/internal/golden"
+	"example.com/leafhopper/internal/replay"
+	"example.com/leafhopper/sm"
 )
 
 // A kind is a format of recordings.
@@ -26,11 +28,11 @@ func named(pattern string) *regexp.Regexp { return regexp.MustCompile("^(?:" + p
 // kinds is the registry of formats; the first whose name matches counts.
 var kinds = []kind{
 	{named(`mbarrier\.txt`), "scripts on an mbarrier", parsed(golden.ParseScripts, replayScript)},
-	{named(`tensormap\.txt`), "calls of cuTensorMapEncodeTiled", parsed(golden.ParseMapCalls, replayMap)},
-	{named(`tma\.bin`), "tile copies", parsed(golden.ParseCopies, replayCopy)},
+	{named(`tensormap\.txt`), "calls of cuTensorMapEncodeTiled", parsed(golden.ParseMapCalls, replay.TensorMap)},
+	{named(`tma\.bin`), "tile copies", parsed(golden.ParseCopies, replay.Copy)},
 	{named(`tma_illegal\.txt`), "tile copies that fault", parsed(golden.ParseRefused, replayRefused)},
-	{named(`tma_tf32\.txt`), "words loaded as tf32", parsed(golden.ParseWords, replayWord)},
-	{named(`reduce\.txt`), "reductions in every place", parsed(golden.ParseReductions, replayReduction)},
+	{named(`tma_tf32\.txt`), "words loaded as tf32", parsed(golden.ParseWords, replay.Word)},
+	{named(`reduce\.txt`), "reductions in every place", parsed(golden.ParseReductions, replay.Reduction)},
 	{named(`cluster\.jsonl`), "scenarios of clusters", parsed(golden.ParseClusters, replayCluster)},
 	{named(`wgmma_desc\.bin`), "matrix descriptors", parsed(golden.ParseDescriptors, replayDescriptor)},
 	{named(`wgmma_.*\.bin`), "matrix instructions", parsed(parseInstructions, replayInstruction)},
@@ -77,6 +79,17 @@ func guard[T any](record *T, check func(*T) (string, error)) (text string, err e
 		}
 	}()
 	return check(record)
+}
+
+// replayCluster runs a scenario as a kernel. It ends by itself, or by a fault.
+func replayCluster(s *golden.ClusterScenario) (string, error) {
+	return replay.Cluster(context.Background(), s, sm.Config{})
+}
+
+// replayRefused tries a copy that faults. Why the emulator refuses it is nothing that a GPU tells.
+func replayRefused(b *golden.Box) (string, error) {
+	_, text, err := replay.Refused(b)
+	return text, err
 }
 
 // A file is a recording that was found.

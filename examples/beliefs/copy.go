@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"example.com/leafhopper/internal/golden"
+	"example.com/leafhopper/internal/replay"
 	"example.com/leafhopper/tile"
 )
 
@@ -30,21 +31,7 @@ func inside(c *golden.Copy) int {
 // load repeats a load into shared memory at offset, and returns the memory that
 // begins there.
 func load(c *golden.Copy, offset int) ([]byte, error) {
-	cfg := tile.Config{
-		DataType: tile.DataType(c.DataType), Dims: c.Dims[:c.Rank], Strides: c.Strides[:c.Rank-1],
-		Swizzle: tile.Swizzle(c.Swizzle), Fill: tile.Fill(c.Fill),
-	}
-	size := c.Dims[0] * uint64(cfg.DataType.Size())
-	for d := range c.Rank {
-		cfg.Box = append(cfg.Box, uint32(c.Extent[d]))
-		cfg.ElementStrides = append(cfg.ElementStrides, uint32(c.ElementStrides[d]))
-		if d > 0 {
-			size += (c.Dims[d] - 1) * c.Strides[d-1]
-		}
-	}
-	cfg.Global = make([]byte, size)
-	c.FillGlobal(cfg.Global)
-	m, err := tile.NewTensorMap(cfg)
+	m, err := replay.LoadMap(c)
 	if err != nil {
 		return nil, err
 	}

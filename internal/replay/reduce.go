@@ -51,3 +51,20 @@ func Reduce(r *golden.Reduction) (after []byte, err error) {
 	}
 	return there.Bytes(), err
 }
+
+// Reduction does a reduction and says how what it leaves differs from the GPU's, or "".
+func Reduction(r *golden.Reduction) (string, error) {
+	what := fmt.Sprintf("%v of %v, %s", tile.ReduceOp(r.Op), tile.DataType(r.DataType), r.Place)
+	after, err := Reduce(r)
+	if err != nil {
+		return fmt.Sprintf("%s: %v", what, err), nil
+	}
+	memory := "global"
+	if r.Place == "cluster" {
+		memory = "shared"
+	}
+	if text := differ(memory, after, r.After); text != "" {
+		return fmt.Sprintf("%s: %s", what, text), nil
+	}
+	return "", nil
+}

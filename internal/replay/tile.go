@@ -1,4 +1,4 @@
-package main
+package replay
 
 import (
 	"bytes"
@@ -21,8 +21,9 @@ func atLeast[T any](s []T, n int, v T) []T {
 	return s[:n]
 }
 
-// replayMap checks that a map is accepted or refused as by the driver.
-func replayMap(c *golden.MapCall) (string, error) {
+// TensorMap makes a map, and says that it is refused where the driver accepted it, or accepted where that refused
+// it, or "".
+func TensorMap(c *golden.MapCall) (string, error) {
 	rank := c.Rank
 	_, err := tile.NewTensorMap(tile.Config{
 		DataType: tile.DataType(c.DataType), Address: c.Address,
@@ -74,18 +75,17 @@ func extent(cfg *tile.Config) (int, error) {
 	return int(n), nil
 }
 
-// reductions is the numbering of the recordings.
-var reductions = [...]tile.ReduceOp{
-	1: tile.ReduceAdd, tile.ReduceMin, tile.ReduceMax, tile.ReduceInc, tile.ReduceDec,
-	tile.ReduceAnd, tile.ReduceOr, tile.ReduceXor,
-}
-
-func replayCopy(c *golden.Copy) (string, error) {
-	cfg := configOf(&c.Box, c.Strides[:c.Rank-1], c.After)
-	if c.Kind == golden.KindLoad {
-		cfg.Global = nil
+// Copy does a load, a store or a reduction through a tensor map, and says how what it writes or signals differs from
+// the GPU's, or "".
+func Copy(c *golden.Copy) (string, error) {
+	var global []byte
+	if c.Kind != golden.KindLoad {
+		global = bytes.Repeat([]byte{golden.GlobalInit}, len(c.After))
 	}
-	m, err := tile.NewTensorMap(cfg)
+	if c.Red != 0 {
+		c.FillGlobal(global)
+	}
+	m, err := tile.NewTensorMap(configOf(&c.Box, c.Strides[:c.Rank-1], global))
 	if err != nil {
 		return fmt.Sprintf("%+v: %v", c.Box, err), nil
 	}
@@ -93,16 +93,7 @@ func replayCopy(c *golden.Copy) (string, error) {
 		return fmt.Sprintf("%+v: a box of %d bytes, on the GPU %d", c.Box, m.BoxBytes(), c.Bytes), nil
 	}
 	if c.Kind == golden.KindLoad {
-		return replayLoad(c, cfg)
-	}
-
-	global := bytes.Repeat([]byte{golden.GlobalInit}, len(c.After))
-	if c.Red != 0 {
-		c.FillGlobal(global)
-	}
-	cfg.Global = global
-	if m, err = tile.NewTensorMap(cfg); err != nil {
-		return fmt.Sprintf("%+v: %v", c.Box, err), nil
+		return load(c)
 	}
 	s, err := tile.NewShared(golden.SharedSize)
 	if err != nil {
@@ -112,8 +103,8 @@ func replayCopy(c *golden.Copy) (string, error) {
 	before := slices.Clone(s.Bytes())
 	what := "store"
 	if c.Red != 0 {
-		what = reductions[c.Red].String()
-		err = tile.Reduce(m, reductions[c.Red], c.Coord[:c.Rank], s, int(c.SharedOffset))
+		what = tile.ReduceOp(c.Red).String()
+		err = tile.Reduce(m, tile.ReduceOp(c.Red), c.Coord[:c.Rank], s, int(c.SharedOffset))
 	} else {
 		err = tile.Store(m, c.Coord[:c.Rank], s, int(c.SharedOffset))
 	}
@@ -126,16 +117,22 @@ func replayCopy(c *golden.Copy) (string, error) {
 	return differ("the source in shared", s.Bytes(), before), nil
 }
 
-func replayLoad(c *golden.Copy, cfg tile.Config) (string, error) {
+// LoadMap returns the map of a recorded load, of memory that holds what the GPU's did.
+func LoadMap(c *golden.Copy) (*tile.TensorMap, error) {
+	cfg := configOf(&c.Box, c.Strides[:c.Rank-1], nil)
 	n, err := extent(&cfg)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	cfg.Global = make([]byte, n)
 	c.FillGlobal(cfg.Global)
-	m, err := tile.NewTensorMap(cfg)
+	return tile.NewTensorMap(cfg)
+}
+
+func load(c *golden.Copy) (string, error) {
+	m, err := LoadMap(c)
 	if err != nil {
-		return fmt.Sprintf("load %+v: %v", c.Box, err), nil
+		return "", err
 	}
 	if m.BoxBytes() != int(c.Done) {
 		return fmt.Sprintf("load %+v: %d bytes signalled, by the GPU %d", c.Box, m.BoxBytes(), c.Done), nil
@@ -174,9 +171,9 @@ func differ(memory string, got, want []byte) string {
 	return ""
 }
 
-// replayRefused checks that a copy that faults on the GPU is refused, and before
-// it touches anything.
-func replayRefused(b *golden.Box) (string, error) {
+// Refused tries a copy that faults on the GPU. It returns why the emulator refuses it, and says that it does not, or
+// not before it has touched something, or "".
+func Refused(b *golden.Box) (why error, text string, err error) {
 	// Strides were not recorded and do not matter: rows are dense.
 	size := uint64(tile.DataType(b.DataType).Size())
 	pitch := (b.Dims[0]*size + 15) &^ 15
@@ -188,23 +185,23 @@ func replayRefused(b *golden.Box) (string, error) {
 	cfg := configOf(b, strides, nil)
 	n, err := extent(&cfg)
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
 	cfg.Global = make([]byte, n)
 	m, err := tile.NewTensorMap(cfg)
 	if err != nil {
 		if b.Interleave != 0 {
-			return "", nil // no interleaved map is accepted
+			return err, "", nil // no interleaved map is accepted
 		}
-		return fmt.Sprintf("%+v: %v, the driver accepted the map", *b, err), nil
+		return err, fmt.Sprintf("%+v: %v, the driver accepted the map", *b, err), nil
 	}
 	s, err := tile.NewShared(int(b.SharedOffset) + m.SharedBytes())
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
 	bar, err := barrier.New(1)
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
 	bar.ArriveExpectTx(m.BoxBytes())
 	coord := b.Coord[:b.Rank]
@@ -220,15 +217,15 @@ func replayRefused(b *golden.Box) (string, error) {
 		b.Kind == golden.KindLoad && slices.ContainsFunc(s.Bytes(), func(v byte) bool { return v != golden.SharedInit })
 	switch {
 	case err == nil:
-		return fmt.Sprintf("%+v: copied, the GPU faults", *b), nil
+		return nil, fmt.Sprintf("%+v: copied, the GPU faults", *b), nil
 	case touched:
-		return fmt.Sprintf("%+v: refused (%v), but something was written", *b, err), nil
+		return err, fmt.Sprintf("%+v: refused (%v), but something was written", *b, err), nil
 	}
-	return "", nil
+	return err, "", nil
 }
 
-// replayWord loads a word through both tf32 types.
-func replayWord(w *golden.Word) (string, error) {
+// Word loads a word through both tf32 types, and says what else it becomes than on the GPU, or "".
+func Word(w *golden.Word) (string, error) {
 	global := make([]byte, 16)
 	binary.LittleEndian.PutUint32(global, w.Before)
 	for _, typ := range []tile.DataType{tile.TFloat32, tile.TFloat32FTZ} {
