@@ -23,22 +23,17 @@ type exact struct {
 	chain int // elements of K in a chain
 }
 
+// hopperFormats are what the tensor core calls the types of A and B.
+var hopperFormats = map[asm.Type]hopper.Format{
+	asm.BF16: hopper.BF16, asm.F16: hopper.F16, asm.F32: hopper.TF32, asm.E4M3: hopper.E4M3, asm.E5M2: hopper.E5M2,
+}
+
 // fullExact is fullProduct for entries that must be exact: about 0.1 s.
 const fullExact = 1 << 23
 
 func newExact(w Workload, c0 *operand) *exact {
-	x := &exact{w: w, c0: c0, v: w.vectors(),
-		spec: hopper.Spec{A: hopper.BF16, B: hopper.BF16, Acc: hopper.F32, L: 16, F: 25, Frac: 23}}
-	switch w.In {
-	case asm.F16:
-		x.spec.A, x.spec.B = hopper.F16, hopper.F16
-	case asm.F32:
-		x.spec.A, x.spec.B, x.spec.L = hopper.TF32, hopper.TF32, 8
-	case asm.E4M3:
-		x.spec = hopper.Spec{A: hopper.E4M3, B: hopper.E4M3, Acc: hopper.F32, L: 32, F: 13, Frac: 13}
-	case asm.E5M2:
-		x.spec = hopper.Spec{A: hopper.E5M2, B: hopper.E5M2, Acc: hopper.F32, L: 32, F: 13, Frac: 13}
-	}
+	f := hopperFormats[w.In]
+	x := &exact{w: w, c0: c0, v: w.vectors(), spec: hopper.SpecOf(f, f, hopper.F32)}
 	parts := max(1, w.SplitK)
 	const unit = 64 // of gemm.WithSplitK, a multiple of every L
 	x.chain = ((w.K+parts-1)/parts + unit - 1) / unit * unit

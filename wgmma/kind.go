@@ -43,34 +43,25 @@ const maxN = 256
 
 var kinds = [...]struct {
 	name string
-	size int // bytes of an element of A and of B
 	spec hopper.Spec
 	ints hopper.IntSpec
 }{
-	BF16F32:     {name: "f32.bf16.bf16", size: 2, spec: toF32(hopper.BF16, hopper.BF16, 16, 25, 23)},
-	F16F32:      {name: "f32.f16.f16", size: 2, spec: toF32(hopper.F16, hopper.F16, 16, 25, 23)},
-	F16F16:      {name: "f16.f16.f16", size: 2, spec: toF16(hopper.F16, hopper.F16, 16, 25)},
-	TF32F32:     {name: "f32.tf32.tf32", size: 4, spec: toF32(hopper.TF32, hopper.TF32, 8, 25, 23)},
-	E4M3F32:     {name: "f32.e4m3.e4m3", size: 1, spec: toF32(hopper.E4M3, hopper.E4M3, 32, 13, 13)},
-	E4M3E5M2F32: {name: "f32.e4m3.e5m2", size: 1, spec: toF32(hopper.E4M3, hopper.E5M2, 32, 13, 13)},
-	E5M2E4M3F32: {name: "f32.e5m2.e4m3", size: 1, spec: toF32(hopper.E5M2, hopper.E4M3, 32, 13, 13)},
-	E5M2F32:     {name: "f32.e5m2.e5m2", size: 1, spec: toF32(hopper.E5M2, hopper.E5M2, 32, 13, 13)},
-	E4M3F16:     {name: "f16.e4m3.e4m3", size: 1, spec: toF16(hopper.E4M3, hopper.E4M3, 32, 13)},
-	E4M3E5M2F16: {name: "f16.e4m3.e5m2", size: 1, spec: toF16(hopper.E4M3, hopper.E5M2, 32, 13)},
-	E5M2E4M3F16: {name: "f16.e5m2.e4m3", size: 1, spec: toF16(hopper.E5M2, hopper.E4M3, 32, 13)},
-	E5M2F16:     {name: "f16.e5m2.e5m2", size: 1, spec: toF16(hopper.E5M2, hopper.E5M2, 32, 13)},
-	S8S32:       {name: "s32.s8.s8", size: 1, ints: hopper.IntSpec{SignedA: true, SignedB: true}},
-	S8U8S32:     {name: "s32.s8.u8", size: 1, ints: hopper.IntSpec{SignedA: true}},
-	U8S8S32:     {name: "s32.u8.s8", size: 1, ints: hopper.IntSpec{SignedB: true}},
-	U8S32:       {name: "s32.u8.u8", size: 1},
-}
-
-func toF32(a, b hopper.Format, l, f, frac int) hopper.Spec {
-	return hopper.Spec{A: a, B: b, Acc: hopper.F32, L: l, F: f, Frac: frac}
-}
-
-func toF16(a, b hopper.Format, l, f int) hopper.Spec {
-	return hopper.Spec{A: a, B: b, Acc: hopper.F16, L: l, F: f, Frac: 10}
+	BF16F32:     {name: "f32.bf16.bf16", spec: hopper.SpecOf(hopper.BF16, hopper.BF16, hopper.F32)},
+	F16F32:      {name: "f32.f16.f16", spec: hopper.SpecOf(hopper.F16, hopper.F16, hopper.F32)},
+	F16F16:      {name: "f16.f16.f16", spec: hopper.SpecOf(hopper.F16, hopper.F16, hopper.F16)},
+	TF32F32:     {name: "f32.tf32.tf32", spec: hopper.SpecOf(hopper.TF32, hopper.TF32, hopper.F32)},
+	E4M3F32:     {name: "f32.e4m3.e4m3", spec: hopper.SpecOf(hopper.E4M3, hopper.E4M3, hopper.F32)},
+	E4M3E5M2F32: {name: "f32.e4m3.e5m2", spec: hopper.SpecOf(hopper.E4M3, hopper.E5M2, hopper.F32)},
+	E5M2E4M3F32: {name: "f32.e5m2.e4m3", spec: hopper.SpecOf(hopper.E5M2, hopper.E4M3, hopper.F32)},
+	E5M2F32:     {name: "f32.e5m2.e5m2", spec: hopper.SpecOf(hopper.E5M2, hopper.E5M2, hopper.F32)},
+	E4M3F16:     {name: "f16.e4m3.e4m3", spec: hopper.SpecOf(hopper.E4M3, hopper.E4M3, hopper.F16)},
+	E4M3E5M2F16: {name: "f16.e4m3.e5m2", spec: hopper.SpecOf(hopper.E4M3, hopper.E5M2, hopper.F16)},
+	E5M2E4M3F16: {name: "f16.e5m2.e4m3", spec: hopper.SpecOf(hopper.E5M2, hopper.E4M3, hopper.F16)},
+	E5M2F16:     {name: "f16.e5m2.e5m2", spec: hopper.SpecOf(hopper.E5M2, hopper.E5M2, hopper.F16)},
+	S8S32:       {name: "s32.s8.s8", ints: hopper.IntSpec{SignedA: true, SignedB: true}},
+	S8U8S32:     {name: "s32.s8.u8", ints: hopper.IntSpec{SignedA: true}},
+	U8S8S32:     {name: "s32.u8.s8", ints: hopper.IntSpec{SignedB: true}},
+	U8S32:       {name: "s32.u8.u8"},
 }
 
 // Valid reports whether k is one of the constants.
@@ -90,7 +81,10 @@ func (k Kind) check() {
 // panics if k is not valid.
 func (k Kind) ElementSize() int {
 	k.check()
-	return kinds[k].size
+	if k.Integer() {
+		return 1
+	}
+	return kinds[k].spec.A.Size()
 }
 
 // K returns how many products one instruction adds to each accumulator, 32

@@ -22,6 +22,14 @@ var (
 	}
 )
 
+func TestSpecOf(t *testing.T) {
+	for name, s := range specs {
+		if got := SpecOf(s.A, s.B, s.Acc); got != *s {
+			t.Errorf("%s: %+v, want %+v", name, got, *s)
+		}
+	}
+}
+
 // pow returns the bf16 representation of ±2^e.
 func pow(e int, sign float64) uint16 {
 	return uint16(math.Float32bits(float32(math.Copysign(math.Ldexp(1, e), sign))) >> 16)

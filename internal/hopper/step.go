@@ -12,6 +12,16 @@ type Spec struct {
 	Frac int    // fraction bits of the result, at most those of Acc
 }
 
+// SpecOf returns the arithmetic of the instruction with operands of formats a and b and accumulators of acc, F32 or
+// F16.
+func SpecOf(a, b, acc Format) Spec {
+	s := Spec{A: a, B: b, Acc: acc, L: len(Row{}) / a.Size(), F: 25, Frac: acc.fraction()}
+	if a.Size() == 1 { // fp8
+		s.F, s.Frac = 13, min(13, s.Frac)
+	}
+	return s
+}
+
 // Representations that are the same in all kinds.
 const (
 	nanF32 = 0x7fffffff
