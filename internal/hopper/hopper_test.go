@@ -96,8 +96,9 @@ func TestRule(t *testing.T) {
 		if got := step(bf16F32, acc, x[:], y[:]); got != c.want {
 			t.Errorf("%s: Step gives %08X, want %08X", c.name, got, c.want)
 		}
-		if got := tile(bf16F32, acc, x[:], y[:]); got != c.want {
-			t.Errorf("%s: Multiply gives %08X, want %08X", c.name, got, c.want)
+		d := []uint32{acc}
+		if multiply(bf16F32, d, 1, x[:], y[:], len(x)); d[0] != c.want {
+			t.Errorf("%s: Multiply gives %08X, want %08X", c.name, d[0], c.want)
 		}
 	}
 }
@@ -114,14 +115,28 @@ func step[T uint8 | uint16 | uint32](s *Spec, acc uint32, x, y []T) uint32 {
 	return acc
 }
 
-// tile is Multiply of two vectors.
-func tile[T uint8 | uint16 | uint32](s *Spec, acc uint32, x, y []T) uint32 {
+// multiply is the chain of Multiply over K, of which x has len(x)/k rows and y as many of columns.
+func multiply[T uint8 | uint16 | uint32](s *Spec, d []uint32, stride int, x, y []T, k int) {
 	var a, b Panel
-	Pack(&a, s.A, s.L, x, 1, len(x), len(x), 1)
-	Pack(&b, s.B, s.L, y, 1, len(y), len(y), 1)
-	d := []uint32{acc}
-	s.Multiply(d, 1, &a, &b)
-	return d[0]
+	for at := 0; at < k; at += s.L {
+		a.PackRows(s.A, stepRows(s.A, x, k, at), false)
+		b.PackRows(s.B, stepRows(s.B, y, k, at), false)
+		s.Multiply(d, stride, &a, &b)
+	}
+}
+
+// stepRows returns what a step takes from element at of each row on.
+func stepRows[T uint8 | uint16 | uint32](f Format, x []T, k, at int) []Row {
+	rows := make([]Row, len(x)/k)
+	for i := range rows {
+		for n := 0; n < len(Row{}); n += f.Size() {
+			u := uint32(x[i*k+at+n/f.Size()])
+			for b := range f.Size() {
+				rows[i][n+b] = byte(u >> (8 * b))
+			}
+		}
+	}
+	return rows
 }
 
 // operand makes representations of f that meet often: zeros, subnormals, the
@@ -191,10 +206,7 @@ func TestMultiply(t *testing.T) {
 						}
 					}
 				}
-				var a, b Panel
-				Pack(&a, s.A, s.L, x, rows, k, k, 1)
-				Pack(&b, s.B, s.L, y, cols, k, k, 1)
-				s.Multiply(d, cols, &a, &b)
+				multiply(s, d, cols, x, y, k)
 				if i := firstDifference(d, want); i >= 0 {
 					t.Fatalf("round %d: D(%d, %d) = %#x, Step gives %#x", n, i/cols, i%cols, d[i], want[i])
 				}
@@ -215,53 +227,26 @@ func firstDifference(a, b []uint32) int {
 	return -1
 }
 
-// K may be split over calls, padded, and read through strides; accumulators
-// outside the product stay as they are.
-func TestChain(t *testing.T) {
+// Accumulators outside the product stay as they are.
+func TestStride(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	const rows, cols, k, stride = 3, 4, 75, 6
-	x, y := make([]uint16, k*rows), make([]uint16, cols*k)
+	const rows, cols, k, stride, outside = 3, 4, 80, 6, 0x40490fdb
+	x, y := make([]uint16, rows*k), make([]uint16, cols*k)
 	for i := range x {
 		x[i] = uint16(operand(r, BF16, 2))
 	}
 	for i := range y {
 		y[i] = uint16(operand(r, BF16, 2))
 	}
-	var a, b Panel
-	product := func(cut int) []uint32 {
-		d := make([]uint32, rows*stride)
-		for i := range d {
-			d[i] = 0x40490fdb
+	d := slices.Repeat([]uint32{outside}, rows*stride)
+	multiply(bf16F32, d[:(rows-1)*stride+cols], stride, x, y, k)
+	for at, got := range d {
+		i, j, want := at/stride, at%stride, uint32(outside)
+		if j < cols {
+			want = step(bf16F32, outside, x[i*k:][:k], y[j*k:][:k])
 		}
-		for _, part := range [][2]int{{0, cut}, {cut, k}} {
-			n := part[1] - part[0]
-			// A is stored K by rows, B columns by K.
-			Pack(&a, BF16, 16, x[part[0]*rows:], rows, n, 1, rows)
-			Pack(&b, BF16, 16, y[part[0]:], cols, n, k, 1)
-			bf16F32.Multiply(d[:(rows-1)*stride+cols], stride, &a, &b)
-		}
-		return d
-	}
-	want := product(0)
-	for i := range rows {
-		var row, col [80]uint16
-		for j := range cols {
-			for l := range k {
-				row[l], col[l] = x[l*rows+i], y[j*k+l]
-			}
-			if w := step(bf16F32, 0x40490fdb, row[:], col[:]); want[i*stride+j] != w {
-				t.Errorf("D(%d, %d) = %#x, want %#x", i, j, want[i*stride+j], w)
-			}
-		}
-		for j := cols; j < stride; j++ {
-			if want[i*stride+j] != 0x40490fdb {
-				t.Errorf("column %d of row %d, outside, became %#x", j, i, want[i*stride+j])
-			}
-		}
-	}
-	for cut := 16; cut < k; cut += 16 {
-		if got := product(cut); !slices.Equal(got, want) {
-			t.Errorf("K split at %d gives other bits", cut)
+		if got != want {
+			t.Errorf("D(%d, %d) = %#x, want %#x", i, j, got, want)
 		}
 	}
 }
@@ -270,35 +255,23 @@ func TestChain(t *testing.T) {
 func TestPackRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, f := range []Format{BF16, F16, TF32, E4M3, E5M2} {
-		rows := make([]Row, 9)
-		words := make([]uint32, 0, 9*32)
-		for i := range rows {
-			for k := 0; k < 32; k += f.Size() {
-				u := operand(r, f, 0)
-				words = append(words, u)
-				for n := range f.Size() {
-					rows[i][k+n] = byte(u >> (8 * n))
-				}
-			}
+		l := len(Row{}) / f.Size()
+		x := make([]uint32, 9*l)
+		for i := range x {
+			x[i] = operand(r, f, 0)
 		}
-		l := 32 / f.Size()
-		var got, want Panel
+		rows := stepRows(f, x, l, 0)
+		var p Panel
 		for _, negate := range []bool{false, true} {
-			if negate {
-				for i := range words {
-					words[i] ^= f.SignBit()
+			p.PackRows(f, rows, negate)
+			for i, u := range x {
+				if negate {
+					u ^= f.SignBit()
 				}
-			}
-			got.PackRows(f, rows, negate)
-			Pack(&want, f, l, words, len(rows), l, l, 1)
-			if !slices.Equal(got.exp, want.exp) {
-				t.Errorf("format %d, negate %v: exponents differ", f, negate)
-			}
-			for i := range got.value {
-				for k, v := range got.value[i] {
-					if w := want.value[i][k]; math.Float64bits(v) != math.Float64bits(w) {
-						t.Fatalf("format %d, negate %v: block %d element %d is %v, want %v", f, negate, i, k, v, w)
-					}
+				value, exp := f.split(u)
+				got, e := p.value[i/block][i%block], p.exp[i/block][i%block]
+				if math.Float64bits(got) != math.Float64bits(value) || e != exp {
+					t.Fatalf("format %d, negate %v: element %d is %v, exponent %d, want %v, %d", f, negate, i, got, e, value, exp)
 				}
 			}
 		}
@@ -338,16 +311,16 @@ func TestDecode(t *testing.T) {
 }
 
 func TestMultiplyPanics(t *testing.T) {
-	pack := func(l, rows, k int) *Panel {
+	pack := func(f Format, rows int) *Panel {
 		var p Panel
-		Pack(&p, BF16, l, make([]uint16, rows*k), rows, k, k, 1)
+		p.PackRows(f, make([]Row, rows), false)
 		return &p
 	}
+	two := pack(BF16, 2)
 	for name, f := range map[string]func(){
-		"other L":      func() { bf16F32.Multiply(make([]uint32, 4), 2, pack(8, 2, 16), pack(16, 2, 16)) },
-		"other K":      func() { bf16F32.Multiply(make([]uint32, 4), 2, pack(16, 2, 16), pack(16, 2, 32)) },
-		"short stride": func() { bf16F32.Multiply(make([]uint32, 4), 1, pack(16, 2, 16), pack(16, 2, 16)) },
-		"short D":      func() { bf16F32.Multiply(make([]uint32, 3), 2, pack(16, 2, 16), pack(16, 2, 16)) },
+		"other L":      func() { bf16F32.Multiply(make([]uint32, 4), 2, pack(TF32, 2), two) },
+		"short stride": func() { bf16F32.Multiply(make([]uint32, 4), 1, two, two) },
+		"short D":      func() { bf16F32.Multiply(make([]uint32, 3), 2, two, two) },
 	} {
 		func() {
 			defer func() {
@@ -358,7 +331,7 @@ func TestMultiplyPanics(t *testing.T) {
 			f()
 		}()
 	}
-	bf16F32.Multiply(nil, 0, pack(16, 0, 16), pack(16, 2, 16)) // nothing to do
+	bf16F32.Multiply(nil, 0, pack(BF16, 0), two) // nothing to do
 }
 
 func FuzzMultiply(f *testing.F) {
@@ -372,8 +345,10 @@ func FuzzMultiply(f *testing.F) {
 		for i := range x {
 			x[i], y[i] = operand(r, s.A, int(seed%3)), operand(r, s.B, int(seed%3))
 		}
-		if got, want := tile(s, acc, x, y), step(s, acc, x, y); got != want {
-			t.Errorf("%x · %x + %#x = %#x, Step gives %#x", x, y, acc, got, want)
+		d := []uint32{acc}
+		multiply(s, d, 1, x, y, s.L)
+		if want := step(s, acc, x, y); d[0] != want {
+			t.Errorf("%x · %x + %#x = %#x, Step gives %#x", x, y, acc, d[0], want)
 		}
 	})
 }

@@ -5,16 +5,14 @@ import (
 	"math"
 )
 
-// Multiply adds A·B to the accumulators d in steps of L products: the element of
+// Multiply adds A·B, of L products an element, to the accumulators d: the element of
 // row i of a and row j of b (that is column j of B) is d[i*stride+j], in the
-// representation of s.Acc. Splitting K over several calls changes no bit.
+// representation of s.Acc.
 //
-// It panics if the panels were packed for another L or differ in K, or if d is
-// too short.
+// It panics if a panel is of another L, or if d is too short.
 func (s *Spec) Multiply(d []uint32, stride int, a, b *Panel) {
-	if a.per*block != s.L || b.per*block != s.L || a.steps != b.steps {
-		panic(fmt.Sprintf("hopper: panels of %d and %d steps of %d and %d, want as many of %d",
-			a.steps, b.steps, a.per*block, b.per*block, s.L))
+	if a.per*block != s.L || b.per*block != s.L {
+		panic(fmt.Sprintf("hopper: panels of %d and %d elements of K, want %d", a.per*block, b.per*block, s.L))
 	}
 	if a.rows == 0 || b.rows == 0 {
 		return
@@ -22,22 +20,13 @@ func (s *Spec) Multiply(d []uint32, stride int, a, b *Panel) {
 	if stride < b.rows || len(d) < (a.rows-1)*stride+b.rows {
 		panic(fmt.Sprintf("hopper: %d accumulators with stride %d for %d by %d", len(d), stride, a.rows, b.rows))
 	}
-	multiply(s, d, stride, a, b)
-}
-
-// multiplyGeneric defines what multiply computes, whatever computes it.
-func multiplyGeneric(s *Spec, d []uint32, stride int, a, b *Panel) {
 	per := a.per
-	for step := range a.steps {
-		for i := range a.rows {
-			at := (step*a.rows + i) * per
-			x, xe := a.value[at:at+per], a.exp[at:at+per]
-			row := d[i*stride:][:b.rows]
-			at = step * b.rows * per
-			for j, acc := range row {
-				row[j] = s.dot(acc, x, xe, b.value[at:at+per], b.exp[at:at+per])
-				at += per
-			}
+	for i := range a.rows {
+		x, xe := a.value[i*per:][:per], a.exp[i*per:][:per]
+		row, at := d[i*stride:][:b.rows], 0
+		for j, acc := range row {
+			row[j] = s.dot(acc, x, xe, b.value[at:at+per], b.exp[at:at+per])
+			at += per
 		}
 	}
 }

@@ -20,43 +20,13 @@ const (
 	sumSpecial = expSpecial
 )
 
-// A Panel is a matrix operand decoded for [Spec.Multiply]: rows of A, or columns
-// of B. Its zero value is empty; memory is reused from one Reset to the next.
-//
-//	step 0              step 1
-//	┌─────────────────┐ ┌─────────────────┐
-//	│ row 0: L values │ │ row 0: L values │
-//	│ row 1: L values │ │ row 1: L values │
-//	│ ...             │ │ ...             │
-//	└─────────────────┘ └─────────────────┘
+// A Panel is a matrix operand decoded for [Spec.Multiply]: the rows of A, or the columns of B, of one instruction, row
+// after row. Its zero value is empty.
 type Panel struct {
-	rows, steps int
-	per         int // blocks of a row in one step, L/block
-	format      Format
-	value       [][block]float64
-	exp         [][block]int32
-}
-
-// Reset makes p an operand of rows rows and k columns, all zero. k is rounded up
-// to whole steps of l, the L of the instruction: zeros that meet zeros change no
-// bit of a result.
-func (p *Panel) Reset(format Format, rows, k, l int) {
-	p.rows, p.steps, p.per, p.format = rows, (k+l-1)/l, l/block, format
-	n := p.rows * p.steps * p.per
-	if n > cap(p.value) {
-		p.value, p.exp = make([][block]float64, n), make([][block]int32, n)
-		return
-	}
-	p.value, p.exp = p.value[:n], p.exp[:n]
-	clear(p.value)
-	clear(p.exp)
-}
-
-// put decodes one element.
-func (p *Panel) put(row, k int, u uint32) {
-	l := p.per * block
-	at := (k/l*p.rows+row)*p.per + k%l/block
-	p.value[at][k%block], p.exp[at][k%block] = p.format.split(u)
+	rows  int
+	per   int // blocks of a row, L/block
+	value [][block]float64
+	exp   [][block]int32
 }
 
 // split returns the value of a representation and its exponent as a panel has
@@ -83,11 +53,15 @@ func exponent(w uint32, minExp, bias int32) int32 {
 // kinds have 32 bytes of them.
 type Row [32]byte
 
-// PackRows fills p with the rows of one step, each element times -1 if negate is
-// set. It calls Reset itself.
+// PackRows fills p, whose memory it reuses, with rows, each element times -1 if negate is set.
 func (p *Panel) PackRows(format Format, rows []Row, negate bool) {
 	size := format.Size()
-	p.Reset(format, len(rows), len(Row{})/size, len(Row{})/size)
+	p.rows, p.per = len(rows), len(Row{})/size/block
+	n := p.rows * p.per
+	if n > cap(p.value) {
+		p.value, p.exp = make([][block]float64, n), make([][block]int32, n)
+	}
+	p.value, p.exp = p.value[:n], p.exp[:n]
 	flip := uint32(0)
 	if negate {
 		flip = format.SignBit()
@@ -109,18 +83,6 @@ func (p *Panel) PackRows(format Format, rows []Row, negate bool) {
 				value[k], exp[k] = format.split(u ^ flip)
 			}
 			row = row[block*size:]
-		}
-	}
-}
-
-// Pack fills p with a whole operand of rows rows and k columns for steps of l:
-// element (i, j) has the representation src[i*rowStride+j*colStride], so that a
-// transposed operand is one with the strides exchanged. It calls Reset itself.
-func Pack[T ~uint8 | ~uint16 | ~uint32](p *Panel, format Format, l int, src []T, rows, k, rowStride, colStride int) {
-	p.Reset(format, rows, k, l)
-	for i := range rows {
-		for j := range k {
-			p.put(i, j, uint32(src[i*rowStride+j*colStride]))
 		}
 	}
 }
