@@ -66,17 +66,7 @@ func FillClusterGlobal(b []byte) {
 
 // ParseClusters reads the lines of cluster.jsonl, each of which is a scenario.
 func ParseClusters(data []byte) ([]ClusterScenario, error) {
-	rows, err := lines(data)
-	if err != nil {
-		return nil, err
-	}
-	scenarios := make([]ClusterScenario, len(rows))
-	for i, row := range rows {
-		if err := scenarios[i].parse(row); err != nil {
-			return nil, fmt.Errorf("golden: line %d: %w", i+1, err)
-		}
-	}
-	return scenarios, nil
+	return parseLines(data, (*ClusterScenario).parse)
 }
 
 func (s *ClusterScenario) parse(row string) error {

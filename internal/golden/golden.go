@@ -63,6 +63,44 @@ func lines(data []byte) ([]string, error) {
 	return strings.Split(text[:len(text)-1], "\n"), nil
 }
 
+// parseLines reads a text file of a record each line.
+func parseLines[T any](data []byte, parse func(*T, string) error) ([]T, error) {
+	rows, err := lines(data)
+	if err != nil {
+		return nil, err
+	}
+	return parseRows(rows, 1, parse)
+}
+
+// parseRows reads lines, of which the first has that number in the file.
+func parseRows[T any](rows []string, first int, parse func(*T, string) error) ([]T, error) {
+	all := make([]T, len(rows))
+	for i, row := range rows {
+		if err := parse(&all[i], row); err != nil {
+			return nil, fmt.Errorf("golden: line %d: %w", first+i, err)
+		}
+	}
+	return all, nil
+}
+
+// parseRecords reads a binary file of records, of which parse returns the length; what is their name.
+func parseRecords[T any](data []byte, what string, parse func(*T, []byte) (int, error)) ([]T, error) {
+	if len(data) == 0 {
+		return nil, fmt.Errorf("golden: no %s in the file", what)
+	}
+	var all []T
+	for at := 0; at < len(data); {
+		var r T
+		n, err := parse(&r, data[at:])
+		if err != nil {
+			return nil, fmt.Errorf("golden: %s %d at byte %d: %w", what, len(all), at, err)
+		}
+		all = append(all, r)
+		at += n
+	}
+	return all, nil
+}
+
 // A number is any integer type of a record.
 type number interface {
 	~int | ~int32 | ~uint8 | ~uint32 | ~uint64

@@ -128,17 +128,7 @@ type matmulFields struct {
 
 // ParseMatmuls reads cublas_fp8_tf32.json or cublas_epilogue.json and, for the first rows, the _rows.bin beside it.
 func ParseMatmuls(data, rows []byte) ([]Matmul, error) {
-	entries, err := entries[matmulFields](data)
-	if err != nil {
-		return nil, err
-	}
-	products := make([]Matmul, len(entries))
-	for i, e := range entries {
-		if err := products[i].parse(e, rows); err != nil {
-			return nil, fmt.Errorf("golden: product %d: %w", i, err)
-		}
-	}
-	return products, nil
+	return parseProducts(data, rows, (*Matmul).parse)
 }
 
 func (p *Matmul) parse(e matmulFields, rows []byte) error {

@@ -28,21 +28,18 @@ var barrierOps = map[string]bool{
 // barrier: "op argument result ; op argument result ; ...". It begins with its
 // only init.
 func ParseScripts(data []byte) ([][]BarrierOp, error) {
-	rows, err := lines(data)
-	if err != nil {
-		return nil, err
-	}
-	scripts := make([][]BarrierOp, len(rows))
-	for i, row := range rows {
-		for n, text := range strings.Split(row, " ; ") {
-			op, err := parseBarrierOp(scripts[i], text)
-			if err != nil {
-				return nil, fmt.Errorf("golden: line %d, op %d %q: %w", i+1, n, text, err)
-			}
-			scripts[i] = append(scripts[i], op)
+	return parseLines(data, parseScript)
+}
+
+func parseScript(script *[]BarrierOp, row string) error {
+	for n, text := range strings.Split(row, " ; ") {
+		op, err := parseBarrierOp(*script, text)
+		if err != nil {
+			return fmt.Errorf("op %d %q: %w", n, text, err)
 		}
+		*script = append(*script, op)
 	}
-	return scripts, nil
+	return nil
 }
 
 // parseBarrierOp reads the operation that follows those before.

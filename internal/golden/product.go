@@ -84,34 +84,31 @@ type productFields struct {
 
 // ParseProducts reads cublas.json and, for the first rows, cublas_rows.bin.
 func ParseProducts(data, rows []byte) ([]Product, error) {
-	entries, err := entries[productFields](data)
-	if err != nil {
-		return nil, err
-	}
-	products := make([]Product, len(entries))
-	for i, e := range entries {
-		if err := products[i].parse(e, rows); err != nil {
-			return nil, fmt.Errorf("golden: product %d: %w", i, err)
-		}
-	}
-	return products, nil
+	return parseProducts(data, rows, (*Product).parse)
 }
 
-// entries reads a list of products that is not empty, and nothing behind it.
-func entries[T any](data []byte) ([]T, error) {
+// parseProducts reads a list of products that is not empty, and nothing behind it. An entry E tells where in rows the
+// rows of a product T are.
+func parseProducts[T, E any](data, rows []byte, parse func(*T, E, []byte) error) ([]T, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
-	var list []T
-	if err := dec.Decode(&list); err != nil {
+	var entries []E
+	if err := dec.Decode(&entries); err != nil {
 		return nil, fmt.Errorf("golden: products: %w", err)
 	}
 	if _, err := dec.Token(); err != io.EOF {
 		return nil, errors.New("golden: products: data behind the list")
 	}
-	if len(list) == 0 {
+	if len(entries) == 0 {
 		return nil, errors.New("golden: no products")
 	}
-	return list, nil
+	products := make([]T, len(entries))
+	for i, e := range entries {
+		if err := parse(&products[i], e, rows); err != nil {
+			return nil, fmt.Errorf("golden: product %d: %w", i, err)
+		}
+	}
+	return products, nil
 }
 
 func (p *Product) parse(e productFields, rows []byte) error {

@@ -29,17 +29,7 @@ var reductionNames = []string{"", "add", "min", "max", "inc", "dec", "and", "or"
 // ParseReductions reads the lines of reduce.txt: place, operation, number of the type, and
 // the bytes before, of the operand and after in hexadecimal.
 func ParseReductions(data []byte) ([]Reduction, error) {
-	rows, err := lines(data)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]Reduction, len(rows))
-	for i, row := range rows {
-		if err := all[i].parse(row); err != nil {
-			return nil, fmt.Errorf("golden: line %d: %w", i+1, err)
-		}
-	}
-	return all, nil
+	return parseLines(data, (*Reduction).parse)
 }
 
 func (r *Reduction) parse(row string) error {

@@ -34,13 +34,7 @@ func ParseMapCalls(data []byte) ([]MapCall, error) {
 	if rows[0] != mapHeader {
 		return nil, fmt.Errorf("golden: line 1 is %q, want %q", rows[0], mapHeader)
 	}
-	calls := make([]MapCall, len(rows)-1)
-	for i, row := range rows[1:] {
-		if err := calls[i].parse(row); err != nil {
-			return nil, fmt.Errorf("golden: line %d: %w", i+2, err)
-		}
-	}
-	return calls, nil
+	return parseRows(rows[1:], 2, (*MapCall).parse)
 }
 
 func (c *MapCall) parse(row string) error {

@@ -2,7 +2,6 @@ package golden
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -70,20 +69,7 @@ const (
 
 // ParseCopies reads the records of tma.bin.
 func ParseCopies(data []byte) ([]Copy, error) {
-	if len(data) == 0 {
-		return nil, errors.New("golden: no copies")
-	}
-	var copies []Copy
-	for at := 0; at < len(data); {
-		var c Copy
-		n, err := c.parse(data[at:])
-		if err != nil {
-			return nil, fmt.Errorf("golden: copy %d at byte %d: %w", len(copies), at, err)
-		}
-		copies = append(copies, c)
-		at += n
-	}
-	return copies, nil
+	return parseRecords(data, "copy", (*Copy).parse)
 }
 
 // parse reads one record and returns its length.
@@ -169,17 +155,7 @@ var refusedLine = regexp.MustCompile(`^case \d+ kind (\d+) dt (\d+) rank (\d+) i
 // raised an illegal instruction. Strides were not recorded, nor the element
 // strides and dimensions behind the third, which become 1.
 func ParseRefused(data []byte) ([]Box, error) {
-	rows, err := lines(data)
-	if err != nil {
-		return nil, err
-	}
-	boxes := make([]Box, len(rows))
-	for i, row := range rows {
-		if err := boxes[i].parseRefused(row); err != nil {
-			return nil, fmt.Errorf("golden: line %d: %w", i+1, err)
-		}
-	}
-	return boxes, nil
+	return parseLines(data, (*Box).parseRefused)
 }
 
 func (b *Box) parseRefused(row string) error {
@@ -212,20 +188,17 @@ var wordLine = regexp.MustCompile(`^([0-9a-f]{8}) -> ([0-9a-f]{8})$`)
 
 // ParseWords reads the lines of tma_tf32.txt.
 func ParseWords(data []byte) ([]Word, error) {
-	rows, err := lines(data)
-	if err != nil {
-		return nil, err
+	return parseLines(data, (*Word).parse)
+}
+
+func (w *Word) parse(row string) error {
+	f := wordLine.FindStringSubmatch(row)
+	if f == nil {
+		return fmt.Errorf("%q is not \"hex -> hex\"", row)
 	}
-	words := make([]Word, len(rows))
-	for i, row := range rows {
-		f := wordLine.FindStringSubmatch(row)
-		if f == nil {
-			return nil, fmt.Errorf("golden: line %d is %q, want \"hex -> hex\"", i+1, row)
-		}
-		// The pattern admits only what fits 32 bits.
-		before, _ := strconv.ParseUint(f[1], 16, 32)
-		after, _ := strconv.ParseUint(f[2], 16, 32)
-		words[i] = Word{uint32(before), uint32(after)}
-	}
-	return words, nil
+	// The pattern admits only what fits 32 bits.
+	before, _ := strconv.ParseUint(f[1], 16, 32)
+	after, _ := strconv.ParseUint(f[2], 16, 32)
+	*w = Word{uint32(before), uint32(after)}
+	return nil
 }

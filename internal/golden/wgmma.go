@@ -143,20 +143,7 @@ const (
 
 // ParseDescriptors reads the records of wgmma_desc.bin.
 func ParseDescriptors(data []byte) ([]DescriptorCase, error) {
-	if len(data) == 0 {
-		return nil, errors.New("golden: no descriptors")
-	}
-	var cases []DescriptorCase
-	for at := 0; at < len(data); {
-		var c DescriptorCase
-		n, err := c.parse(data[at:])
-		if err != nil {
-			return nil, fmt.Errorf("golden: descriptor %d at byte %d: %w", len(cases), at, err)
-		}
-		cases = append(cases, c)
-		at += n
-	}
-	return cases, nil
+	return parseRecords(data, "descriptor", (*DescriptorCase).parse)
 }
 
 // parse reads one record and returns its length.
