@@ -71,7 +71,7 @@ func TestHopperGolden(t *testing.T) {
 		a, b Type
 	}{{"bf16", BF16, BF16}, {"f16", F16, F16}, {"tf32", F32, F32}, {"e4m3", E4M3, E4M3}, {"e5m2", E5M2, E5M2},
 		{"e4m3xe5m2", E4M3, E5M2}} {
-		data, err := golden.ReadFile("../wgmma/testdata/wgmma_" + file.name + ".bin.gz")
+		data, err := golden.Read("../wgmma/testdata/wgmma_" + file.name + ".bin.gz")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 
 func readGolden(t testing.TB, name string) []byte {
 	t.Helper()
-	data, err := golden.ReadFile("testdata/" + name)
+	data, err := golden.Read("testdata/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}

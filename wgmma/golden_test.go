@@ -13,7 +13,7 @@ import (
 
 func readGolden(t testing.TB, name string) []byte {
 	t.Helper()
-	data, err := golden.ReadFile("testdata/wgmma_" + name + ".bin.gz")
+	data, err := golden.Read("testdata/wgmma_" + name + ".bin.gz")
 	if err != nil {
 		t.Fatal(err)
 	}

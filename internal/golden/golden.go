@@ -20,18 +20,31 @@ import (
 // machine. The largest golden file is a tenth of it.
 const maxFile = 64 << 20
 
-// ReadFile returns the decompressed contents of the gzip file at path. Data
-// behind the gzip stream is an error.
-func ReadFile(path string) ([]byte, error) {
-	b, err := os.ReadFile(path)
+// Read returns the contents of the file at path, decompressed if its name ends
+// in ".gz". Data behind the gzip stream is an error.
+func Read(path string) ([]byte, error) {
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("golden: %w", err)
 	}
-	data, err := gunzip(b)
+	defer f.Close()
+	data, err := readAll(f)
+	if err == nil && strings.HasSuffix(path, ".gz") {
+		data, err = gunzip(data)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("golden: %s: %w", path, err)
 	}
 	return data, nil
+}
+
+// readAll is io.ReadAll of no more than maxFile bytes.
+func readAll(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("more than %d bytes", maxFile)
+	}
+	return data, err
 }
 
 func gunzip(b []byte) ([]byte, error) {
@@ -41,12 +54,9 @@ func gunzip(b []byte) ([]byte, error) {
 		return nil, err
 	}
 	z.Multistream(false)
-	data, err := io.ReadAll(io.LimitReader(z, maxFile+1))
+	data, err := readAll(z)
 	if err != nil {
 		return nil, err
-	}
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("more than %d bytes", maxFile)
 	}
 	if src.Len() > 0 {
 		return nil, fmt.Errorf("%d bytes behind the gzip stream", src.Len())

@@ -157,7 +157,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-func TestReadFile(t *testing.T) {
+func TestReadGzip(t *testing.T) {
 	var z bytes.Buffer
 	w := gzip.NewWriter(&z)
 	if _, err := w.Write([]byte("payload")); err != nil {
@@ -172,10 +172,10 @@ func TestReadFile(t *testing.T) {
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		return ReadFile(path)
+		return Read(path)
 	}
 	if got, err := read(z.Bytes()); err != nil || string(got) != "payload" {
-		t.Errorf("ReadFile = %q, %v", got, err)
+		t.Errorf("Read = %q, %v", got, err)
 	}
 	for n := range z.Len() {
 		if _, err := read(z.Bytes()[:n]); err == nil {
@@ -185,7 +185,7 @@ func TestReadFile(t *testing.T) {
 	if _, err := read(append(z.Bytes(), 0)); err == nil {
 		t.Error("no error for a byte behind the stream")
 	}
-	if _, err := ReadFile(filepath.Join(t.TempDir(), "none")); err == nil {
+	if _, err := Read(filepath.Join(t.TempDir(), "none")); err == nil {
 		t.Error("no error for a missing file")
 	}
 }
