@@ -11,7 +11,7 @@ import (
 // addresses that a bulk copy does not take (PTX cp.async).
 func (t *Thread) CopyAsync(dst *Shared, offset int, src []byte, bar *barrier.Barrier) error {
 	const op = "async copy"
-	if err := dst.checkRange(op, offset, len(src)); err != nil {
+	if err := dst.checkRange(op, "destination", offset, len(src), 1); err != nil {
 		return err
 	}
 	if err := checkTx(op, len(src)); err != nil {
@@ -61,11 +61,8 @@ func (t *Thread) word(
 	case bar == nil:
 		return errNoBarrier(op)
 	}
-	if err := dst.checkRange(op, offset, n); err != nil {
+	if err := dst.checkRange(op, "destination", offset, n, n); err != nil {
 		return err
-	}
-	if offset%n != 0 {
-		return fmt.Errorf("tile: %s: destination offset %d is not a multiple of %d", op, offset, n)
 	}
 	var staged [16]byte
 	copy(staged[:], word)
@@ -73,19 +70,5 @@ func (t *Thread) word(
 	c.fetch = func() []byte { return staged[:n] }
 	c.put = func(dst, word []byte, _, _ int) { put(dst[offset:offset+n], word) }
 	t.launch(c)
-	return nil
-}
-
-// checkRange reports size bytes at an offset that s does not have.
-func (s *Shared) checkRange(op string, offset, size int) error {
-	switch {
-	case s == nil:
-		return fmt.Errorf("tile: %s: destination is nil", op)
-	case offset < 0:
-		return fmt.Errorf("tile: %s: destination offset %d is negative", op, offset)
-	case offset > len(s.mem)-size:
-		return fmt.Errorf("tile: %s: %d bytes at destination offset %d end beyond its %d bytes",
-			op, size, offset, len(s.mem))
-	}
 	return nil
 }

@@ -90,18 +90,7 @@ func (s *Shared) checkBulk(op, operand string, offset, size int) error {
 	if err := checkSize(op, size); err != nil {
 		return err
 	}
-	switch {
-	case s == nil:
-		return fmt.Errorf("tile: %s: %s is nil", op, operand)
-	case offset < 0:
-		return fmt.Errorf("tile: %s: %s offset %d is negative", op, operand, offset)
-	case offset%bulkAlign != 0:
-		return fmt.Errorf("tile: %s: %s offset %d is not a multiple of %d", op, operand, offset, bulkAlign)
-	case offset > len(s.mem) || size > len(s.mem)-offset:
-		return fmt.Errorf("tile: %s: %d bytes at %s offset %d end beyond its %d bytes",
-			op, size, operand, offset, len(s.mem))
-	}
-	return nil
+	return s.checkRange(op, operand, offset, size, bulkAlign)
 }
 
 func checkSize(op string, size int) error {

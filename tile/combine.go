@@ -23,18 +23,6 @@ const (
 	inCluster                   // shared memory of a CTA of the cluster, in bulk
 )
 
-// combinerOf returns the combiner of op for a type, nil if there is none for
-// that place.
-func combinerOf(op ReduceOp, typ DataType, at place) combiner {
-	if op == 0 || int(op) >= len(combiners) || !typ.valid() {
-		return nil
-	}
-	if c := combiners[op][typ]; c.at&at != 0 {
-		return c.combine
-	}
-	return nil
-}
-
 // combination is a combiner and the places that have it.
 type combination struct {
 	combine combiner

@@ -43,9 +43,9 @@ func TestCopyErrors(t *testing.T) {
 		{m, origin, nil, 0, "is nil", true},
 		{m, origin, s, 64, "offset 64 is not a multiple of 128", true},
 		{m, origin, s, -128, "offset -128 is negative", true},
-		{m, origin, s, 1024 + 128, "ends beyond its 2048 bytes", true},
-		{m, origin, s, math.MaxInt &^ 127, "ends beyond", true},
-		{m, origin, newShared(t, 1023), 0, "ends beyond its 1023 bytes", true},
+		{m, origin, s, 1024 + 128, "end beyond its 2048 bytes", true},
+		{m, origin, s, math.MaxInt &^ 127, "end beyond", true},
+		{m, origin, newShared(t, 1023), 0, "end beyond its 1023 bytes", true},
 	} {
 		bar, err := barrier.New(1)
 		if err != nil {

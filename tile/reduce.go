@@ -92,12 +92,14 @@ func checkReduce(m *TensorMap, op ReduceOp, coord []int32, src *Shared, offset i
 	return combine, src.checkTile("reduce", "source", m, offset)
 }
 
+// pickCombiner returns the combiner of op for a type in a place, which verb is the reduction of.
 func pickCombiner(verb string, op ReduceOp, typ DataType, at place) (combiner, error) {
-	combine := combinerOf(op, typ, at)
-	if combine == nil {
-		return nil, fmt.Errorf("tile: %s: %v is not defined for %v", verb, op, typ)
+	if int(op) < len(combiners) && typ.valid() {
+		if c := combiners[op][typ]; c.at&at != 0 {
+			return c.combine, nil
+		}
 	}
-	return combine, nil
+	return nil, fmt.Errorf("tile: %s: %v is not defined for %v", verb, op, typ)
 }
 
 func (m *TensorMap) reduce(coord []int32, src []byte, offset int, combine combiner) {

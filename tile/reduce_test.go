@@ -28,7 +28,7 @@ func TestReduceErrors(t *testing.T) {
 		{m, []int32{4, 0}, s, 0, "inner coordinate 4"},
 		{m, []int32{0, -1}, s, 0, "is negative"},
 		{m, []int32{0, 0}, nil, 0, "source is nil"},
-		{m, []int32{0, 0}, s, 128, "ends beyond"},
+		{m, []int32{0, 0}, s, 128, "end beyond"},
 	} {
 		if err := tile.Reduce(c.m, tile.ReduceAdd, c.coord, c.s, c.offset); err == nil ||
 			!strings.Contains(err.Error(), c.want) {

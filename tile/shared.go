@@ -35,16 +35,21 @@ func (s *Shared) Bytes() []byte { return s.mem }
 // checkTile reports whether a box of m may lie at offset. operand names s in
 // the error.
 func (s *Shared) checkTile(op, operand string, m *TensorMap, offset int) error {
+	return s.checkRange(op, operand, offset, m.SharedBytes(), tileAlign)
+}
+
+// checkRange reports whether size bytes, 0 or more, at an offset that is a multiple of align belong to s.
+func (s *Shared) checkRange(op, operand string, offset, size, align int) error {
 	switch {
 	case s == nil:
 		return fmt.Errorf("tile: %s: %s is nil", op, operand)
 	case offset < 0:
 		return fmt.Errorf("tile: %s: %s offset %d is negative", op, operand, offset)
-	case offset%tileAlign != 0:
-		return fmt.Errorf("tile: %s: %s offset %d is not a multiple of %d", op, operand, offset, tileAlign)
-	case offset > len(s.mem)-m.SharedBytes():
-		return fmt.Errorf("tile: %s: box of %d bytes at %s offset %d ends beyond its %d bytes",
-			op, m.SharedBytes(), operand, offset, len(s.mem))
+	case offset%align != 0:
+		return fmt.Errorf("tile: %s: %s offset %d is not a multiple of %d", op, operand, offset, align)
+	case offset > len(s.mem)-size:
+		return fmt.Errorf("tile: %s: %d bytes at %s offset %d end beyond its %d bytes",
+			op, size, operand, offset, len(s.mem))
 	}
 	return nil
 }
