@@ -80,7 +80,7 @@ func (c *caseRun) resetC() {
 	for _, k := range c.callers {
 		for _, o := range k.c {
 			if c.p.c0 != nil {
-				copy(o.raw(), c.p.c0.raw())
+				copy(o.raw, c.p.c0.raw)
 			} else {
 				o.poison()
 			}

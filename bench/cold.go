@@ -17,7 +17,7 @@ func (c *caseRun) readCold() time.Duration {
 		sum := uint32(0)
 		for i := range c.p.b {
 			for _, o := range []*operand{c.p.a[i], c.p.b[i]} {
-				mem := o.raw()
+				mem := o.raw
 				mem = mem[len(mem)*w/c.workers : len(mem)*(w+1)/c.workers]
 				for at := 0; at < len(mem); at += 64 {
 					sum += uint32(mem[at])

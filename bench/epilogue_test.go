@@ -67,7 +67,7 @@ func finished(t *testing.T, w Workload, a, b, c0 *operand) *operand {
 	t.Helper()
 	c := newOperand(w.Out, w.M, w.N, false)
 	if c0 != nil {
-		copy(c.raw(), c0.raw())
+		copy(c.raw, c0.raw)
 	}
 	engine, err := gemm.New()
 	if err != nil {

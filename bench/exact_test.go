@@ -33,7 +33,7 @@ func multiplied(t *testing.T, w Workload, a, b, c0 *operand) *operand {
 	t.Helper()
 	c := newOperand(w.Out, w.M, w.N, false)
 	if c0 != nil {
-		copy(c.raw(), c0.raw())
+		copy(c.raw, c0.raw)
 	}
 	opts := []gemm.Option{
 		gemm.WithAlpha(w.Alpha), gemm.WithBeta(w.Beta), gemm.WithArithmetic(w.Arith), gemm.WithSplitK(max(1, w.SplitK)),
@@ -71,12 +71,12 @@ func TestCheckExact(t *testing.T) {
 				}
 				for _, p := range places {
 					at := (p[0]*w.N + p[1]) * w.Out.Size() // its last bit, as machines are little-endian
-					c.raw()[at] ^= 1
+					c.raw[at] ^= 1
 					o := r.check(c)
 					if o.passed() || o.i != p[0] || o.j != p[1] || !strings.Contains(o.String(), "exactly") {
 						t.Errorf("a wrong bit in C%v: found %v", p, o)
 					}
-					c.raw()[at] ^= 1
+					c.raw[at] ^= 1
 				}
 				if full {
 					return
@@ -209,6 +209,6 @@ func TestCompareHopperBits(t *testing.T) {
 }
 
 func flipped(c *operand, i, j int) *operand {
-	c.raw()[(i*c.cols+j)*c.elem.Size()] ^= 1
+	c.raw[(i*c.cols+j)*c.elem.Size()] ^= 1
 	return c
 }

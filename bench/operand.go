@@ -19,7 +19,9 @@ type operand struct {
 	trans      bool
 	elem       asm.Type
 	tf32       bool // f32 elements are read as tf32
-	// One of these holds the elements.
+	// pack returns the view in the layout of a kernel.
+	pack func(...gemm.Option) (gemm.AnyMatrix, error)
+	raw  []byte // the elements; one of these is them, too
 	bf   []bf16.BF16
 	f16  []float16.Float16
 	f32  []float32
@@ -31,45 +33,30 @@ func newOperand(t asm.Type, rows, cols int, trans bool) *operand {
 	o := &operand{rows: rows, cols: cols, trans: trans, elem: t}
 	switch t {
 	case asm.BF16:
-		o.bf, o.view = newMatrix[bf16.BF16](rows, cols, trans)
+		o.bf = newElements[bf16.BF16](o)
 	case asm.F16:
-		o.f16, o.view = newMatrix[float16.Float16](rows, cols, trans)
+		o.f16 = newElements[float16.Float16](o)
 	case asm.E4M3:
-		o.e4m3, o.view = newMatrix[fp8.E4M3](rows, cols, trans)
+		o.e4m3 = newElements[fp8.E4M3](o)
 	case asm.E5M2:
-		o.e5m2, o.view = newMatrix[fp8.E5M2](rows, cols, trans)
+		o.e5m2 = newElements[fp8.E5M2](o)
 	default:
-		o.f32, o.view = newMatrix[float32](rows, cols, trans)
+		o.f32 = newElements[float32](o)
 	}
 	return o
 }
 
-func newMatrix[T gemm.Element](rows, cols int, trans bool) ([]T, gemm.AnyMatrix) {
-	if trans {
-		m := gemm.NewMatrix[T](cols, rows)
-		return m.Data, m.T()
-	}
+// newElements gives o elements of its type.
+func newElements[T gemm.Element](o *operand) []T {
+	rows, cols := o.stored()
 	m := gemm.NewMatrix[T](rows, cols)
-	return m.Data, m
-}
-
-// pack returns o in the layout of a kernel.
-func (o *operand) pack(opts ...gemm.Option) (gemm.AnyMatrix, error) {
-	switch o.elem {
-	case asm.BF16:
-		return packMatrix[bf16.BF16](o, opts)
-	case asm.F16:
-		return packMatrix[float16.Float16](o, opts)
-	case asm.E4M3:
-		return packMatrix[fp8.E4M3](o, opts)
-	case asm.E5M2:
-		return packMatrix[fp8.E5M2](o, opts)
+	o.raw = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(m.Data))), rows*cols*o.elem.Size())
+	if o.trans {
+		m = m.T()
 	}
-	return packMatrix[float32](o, opts)
-}
-
-func packMatrix[T gemm.Element](o *operand, opts []gemm.Option) (gemm.AnyMatrix, error) {
-	return gemm.Pack(o.view.(gemm.Matrix[T]), opts...)
+	o.view = m
+	o.pack = func(opts ...gemm.Option) (gemm.AnyMatrix, error) { return gemm.Pack(m, opts...) }
+	return m.Data
 }
 
 // stored returns the rows and columns as they lie in memory.
@@ -171,22 +158,6 @@ func (o *operand) asTF32() *operand {
 	return &t
 }
 
-// raw returns the elements' bytes.
-func (o *operand) raw() []byte {
-	n := o.rows * o.cols * o.elem.Size()
-	switch o.elem {
-	case asm.BF16:
-		return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(o.bf))), n)
-	case asm.F16:
-		return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(o.f16))), n)
-	case asm.E4M3:
-		return unsafe.Slice((*byte)(unsafe.SliceData(o.e4m3)), n)
-	case asm.E5M2:
-		return unsafe.Slice((*byte)(unsafe.SliceData(o.e5m2)), n)
-	}
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(o.f32))), n)
-}
-
 // fill gives o values uniform in [-1, 1) that depend on the seed and the place.
 func (o *operand) fill(seed uint64) {
 	o.generate(func(dst []float32, first int) {
@@ -221,7 +192,7 @@ func (o *operand) generate(next func(dst []float32, first int)) {
 // clone returns a copy of o in memory of its own.
 func (o *operand) clone() *operand {
 	c := newOperand(o.elem, o.rows, o.cols, o.trans)
-	copy(c.raw(), o.raw())
+	copy(c.raw, o.raw)
 	return c
 }
 

@@ -19,13 +19,13 @@ func TestOperandFill(t *testing.T) {
 			a, b := newOperand(elem, 70, 1003, trans), newOperand(elem, 70, 1003, trans)
 			a.fill(7)
 			b.fill(7)
-			if !bytes.Equal(a.raw(), b.raw()) {
+			if !bytes.Equal(a.raw, b.raw) {
 				t.Errorf("%v: the same seed gives different operands", elem)
 			}
-			if b.fill(8); bytes.Equal(a.raw(), b.raw()) {
+			if b.fill(8); bytes.Equal(a.raw, b.raw) {
 				t.Errorf("%v: another seed gives the same operand", elem)
 			}
-			if !bytes.Equal(a.clone().raw(), a.raw()) {
+			if !bytes.Equal(a.clone().raw, a.raw) {
 				t.Errorf("%v: a clone differs", elem)
 			}
 			sum, squares := 0.0, 0.0

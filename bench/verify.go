@@ -117,4 +117,4 @@ func (r *reference) suspects(c *operand) (rows []int) {
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // checksum returns a checksum of o's bits.
-func checksum(o *operand) uint32 { return crc32.Checksum(o.raw(), castagnoli) }
+func checksum(o *operand) uint32 { return crc32.Checksum(o.raw, castagnoli) }
