@@ -93,7 +93,7 @@ func (r *reference) limit(acc, abs float64, i, j int) limit {
 	l, most := limit{want: alpha * acc}, math.Abs(alpha)*abs
 	l.bound = steps * (u*math.Abs(alpha)*abs + 0x1p-126*max(1, math.Abs(alpha))) // kernels may flush subnormals
 	if r.c0 != nil {
-		old := beta * r.old(i, j)
+		old := beta * r.c0.at(i, j)
 		l.want += old
 		most = max(most, math.Abs(old))
 		l.bound += steps * u * math.Abs(old)
@@ -124,13 +124,6 @@ func formatOf(t asm.Type) format {
 		return format{roundoff: 0x1p-11, tiny: 0x1p-25, overflow: 0x1.ffep15}
 	}
 	return format{overflow: 0x1.ffffffp127} // rounding to float32 is in γ
-}
-
-func (r *reference) old(i, j int) float64 {
-	if r.c0 == nil {
-		return 0
-	}
-	return r.c0.at(i, j)
 }
 
 // compute returns all of C, by gonum's float64 product or exactly.

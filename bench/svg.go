@@ -70,11 +70,14 @@ func (d *drawing) put(format string, args ...any) {
 		case string:
 			args[i] = escape(a)
 		case float64:
-			args[i] = strconv.FormatFloat(math.Round(100*a)/100+0, 'f', -1, 64)
+			args[i] = pixel(a)
 		}
 	}
 	fmt.Fprintf(&d.b, format, args...)
 }
+
+// pixel formats a coordinate.
+func pixel(v float64) string { return strconv.FormatFloat(math.Round(100*v)/100+0, 'f', -1, 64) }
 
 // escape returns s as text or attribute of an XML document, on one line.
 func escape(s string) string {

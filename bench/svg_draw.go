@@ -256,6 +256,3 @@ func (p *chartPoint) fault() string {
 	}
 	return "not measured"
 }
-
-// pixel formats a coordinate as put does.
-func pixel(v float64) string { return strconv.FormatFloat(math.Round(100*v)/100+0, 'f', -1, 64) }
