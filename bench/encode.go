@@ -181,13 +181,13 @@ func (r *Report) benchConfig() (config []benchfmt.Config, extra []column) {
 	set("cpu", m.CPU)
 	for _, a := range axes {
 		switch a.name {
-		case "out", "trans", "callers", "kernel", "tile", "arith", "splitk",
-			"promotion", "scales", "bias", "activation", "prepacked":
-			if r.varies(a) {
-				extra = append(extra, a)
-			} else if len(r.Results) > 0 && a.asked(&r.Results[0]) {
-				set(a.name, a.cell(&r.Results[0]))
-			}
+		case "m x n x k", "dtype", "workers": // which benchName has
+			continue
+		}
+		if r.varies(a) {
+			extra = append(extra, a)
+		} else if len(r.Results) > 0 && a.asked(&r.Results[0]) {
+			set(a.name, a.cell(&r.Results[0]))
 		}
 	}
 	for _, a := range []column{alpha, beta, seed, cold} {

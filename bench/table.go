@@ -30,12 +30,7 @@ var axes = []column{
 	{"workers", func(r *Result) string { return strconv.Itoa(r.Workers) }},
 	{"callers", func(r *Result) string { return strconv.Itoa(max(1, r.Callers)) }},
 	{"kernel", func(r *Result) string { return r.Kernel }},
-	{"tile", func(r *Result) string {
-		if r.Tile == "" {
-			return "auto"
-		}
-		return r.Tile
-	}},
+	{"tile", func(r *Result) string { return cmp.Or(r.Tile, "auto") }},
 	{"arith", func(r *Result) string { return cmp.Or(r.Arith, gemm.Native.String()) }},
 	{"splitk", func(r *Result) string { return strconv.Itoa(max(1, r.SplitK)) }},
 	{"promotion", func(r *Result) string { return strconv.Itoa(r.Promotion) }},
@@ -45,31 +40,16 @@ var axes = []column{
 	{"prepacked", func(r *Result) string { return strconv.FormatBool(r.Prepacked) }},
 }
 
-// asked reports whether the variant of res was given a place on the axis: by
-// default there is one caller, no tile, no arithmetic but the native one, no split,
-// no epilogue and no packing.
+// usual are the cells of the axes that a variant need not be given a place on.
+var usual = map[string]string{
+	"callers": "1", "tile": "auto", "arith": gemm.Native.String(), "splitk": "1", "promotion": "0",
+	"scales": NoScales.String(), "bias": "false", "activation": gemm.Identity.String(), "prepacked": "false",
+}
+
+// asked reports whether the variant of res was given a place on the axis.
 func (a column) asked(res *Result) bool {
-	switch a.name {
-	case "callers":
-		return res.Callers > 1
-	case "tile":
-		return res.Tile != ""
-	case "arith":
-		return a.cell(res) != gemm.Native.String()
-	case "splitk":
-		return res.SplitK > 1
-	case "promotion":
-		return res.Promotion > 0
-	case "scales":
-		return res.Scales != ""
-	case "bias":
-		return res.Bias
-	case "activation":
-		return res.Activation != ""
-	case "prepacked":
-		return res.Prepacked
-	}
-	return true
+	cell, ok := usual[a.name]
+	return !ok || a.cell(res) != cell
 }
 
 // columns returns those axes that vary, and then what was measured.
