@@ -17,11 +17,7 @@ import (
 //	go test -run '^$' -bench Multiply -count 10 ./bench | tee new.txt
 //	benchstat -col /depth -filter '/dtype:bf16' new.txt
 func BenchmarkMultiply(b *testing.B) {
-	engine, err := gemm.New()
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer engine.Close()
+	engine := newTestEngine(b)
 	units := benchfmt.NewWriter(os.Stdout)
 	for _, u := range benchUnits {
 		if err := units.Write(u); err != nil {
@@ -48,7 +44,7 @@ func benchmarkMultiply(b *testing.B, engine *gemm.Engine, t asm.Type, n, depth, 
 		b.Fatal(err)
 	}
 	w := Workload{M: n, N: n, K: n, In: t, Out: asm.F32, Alpha: 1, Seed: 1}
-	a, bm, _ := operands(w)
+	a, bm, _ := newOperands(w)
 	c := newOperand(w.Out, n, n, false)
 	opts := []gemm.Option{gemm.WithWorkers(workers)}
 	if depth > 0 {

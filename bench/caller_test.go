@@ -88,7 +88,7 @@ func (h hook) Multiply(c, a, b gemm.AnyMatrix, opts ...gemm.Option) error { retu
 // data returns the elements of an operand that holds float32.
 func data(m gemm.AnyMatrix) []float32 { return m.(gemm.Matrix[float32]).Data }
 
-func newTestEngine(t *testing.T) *gemm.Engine {
+func newTestEngine(t testing.TB) *gemm.Engine {
 	t.Helper()
 	engine, err := gemm.New()
 	if err != nil {

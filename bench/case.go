@@ -133,15 +133,8 @@ func (x *run) matricesOf(w Workload) (*matrices, error) {
 	if o := x.matrices[w]; o != nil {
 		return o, nil
 	}
-	o := &matrices{}
-	a, b := newOperand(w.In, w.M, w.K, w.TransA), newOperand(w.In, w.K, w.N, w.TransB)
-	a.fill(mix(w.Seed, 0))
-	b.fill(mix(w.Seed, 1))
-	if w.Beta != 0 {
-		o.c0 = newOperand(w.Out, w.M, w.N, false)
-		o.c0.fill(mix(w.Seed, 2))
-	}
-	o.a, o.b = []*operand{a}, []*operand{b}
+	a, b, c0 := newOperands(w)
+	o := &matrices{a: []*operand{a}, b: []*operand{b}, c0: c0}
 	for range x.sets(w) {
 		if len(o.c) > 0 {
 			o.a, o.b = append(o.a, a.clone()), append(o.b, b.clone())
@@ -153,6 +146,18 @@ func (x *run) matricesOf(w Workload) (*matrices, error) {
 	}
 	x.matrices[w] = o
 	return o, nil
+}
+
+// newOperands returns A, B and, if beta is not 0, C's old value.
+func newOperands(w Workload) (a, b, c0 *operand) {
+	a, b = newOperand(w.In, w.M, w.K, w.TransA), newOperand(w.In, w.K, w.N, w.TransB)
+	a.fill(mix(w.Seed, 0))
+	b.fill(mix(w.Seed, 1))
+	if w.Beta != 0 {
+		c0 = newOperand(w.Out, w.M, w.N, false)
+		c0.fill(mix(w.Seed, 2))
+	}
+	return a, b, c0
 }
 
 // operandB returns the copies of B as v wants them.

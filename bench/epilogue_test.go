@@ -33,12 +33,12 @@ func TestCheckEpilogue(t *testing.T) {
 	} {
 		for _, full := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%v/%v/full=%v", base.Arith, base.Out, full), func(t *testing.T) {
-				a, b, c0 := operands(base)
+				a, b, c0 := newOperands(base)
 				products := map[Epilogue]*operand{}
 				for _, e := range epilogues() {
 					w := base
 					w.Epilogue = e
-					c := finished(t, w, a, b, c0)
+					c := multiplied(t, Variant{Workload: w}, a, b, c0)
 					products[e] = c
 					o := makeReference(w, a, b, c0, full).check(c)
 					exact := base.Arith == gemm.Hopper &&
@@ -60,24 +60,6 @@ func TestCheckEpilogue(t *testing.T) {
 			})
 		}
 	}
-}
-
-// finished returns the product with the options of w.
-func finished(t *testing.T, w Workload, a, b, c0 *operand) *operand {
-	t.Helper()
-	c := newOperand(w.Out, w.M, w.N, false)
-	if c0 != nil {
-		copy(c.raw, c0.raw)
-	}
-	engine, err := gemm.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer engine.Close()
-	if err := engine.Multiply(c.view, a.view, b.view, options(Variant{Workload: w})...); err != nil {
-		t.Fatal(err)
-	}
-	return c
 }
 
 // TestEpilogueReport wants epilogues in every format, and the same without one as what they are compared with.

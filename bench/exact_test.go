@@ -28,27 +28,21 @@ func exactCases() []Workload {
 	return ws
 }
 
-// multiplied returns the product by the portable kernel.
-func multiplied(t *testing.T, w Workload, a, b, c0 *operand) *operand {
+// multiplied returns the product of a variant.
+func multiplied(t *testing.T, v Variant, a, b, c0 *operand) *operand {
 	t.Helper()
-	c := newOperand(w.Out, w.M, w.N, false)
+	c := newOperand(v.Out, v.M, v.N, false)
 	if c0 != nil {
 		copy(c.raw, c0.raw)
 	}
-	opts := []gemm.Option{
-		gemm.WithAlpha(w.Alpha), gemm.WithBeta(w.Beta), gemm.WithArithmetic(w.Arith), gemm.WithSplitK(max(1, w.SplitK)),
-		gemm.WithPromotion(w.Promotion), gemm.WithKernel("hopper-go"), gemm.WithWorkers(1),
-	}
-	engine, err := gemm.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer engine.Close()
-	if err := engine.Multiply(c.view, a.view, b.view, opts...); err != nil {
+	if err := newTestEngine(t).Multiply(c.view, a.view, b.view, options(v)...); err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
+
+// portable is w by the portable kernel.
+func portable(w Workload) Variant { return Variant{Workload: w, Kernel: "hopper-go", Workers: 1} }
 
 // TestCheckExact accepts the right bits and finds a wrong last bit in every
 // entry that is compared, and what is much too wrong everywhere.
@@ -57,8 +51,8 @@ func TestCheckExact(t *testing.T) {
 		for _, full := range []bool{true, false} {
 			title := fmt.Sprintf("%v/%v/split=%d/promotion=%d/full=%v", w.In, w.Out, w.SplitK, w.Promotion, full)
 			t.Run(title, func(t *testing.T) {
-				a, b, c0 := operands(w)
-				c := multiplied(t, w, a, b, c0)
+				a, b, c0 := newOperands(w)
+				c := multiplied(t, portable(w), a, b, c0)
 				r := makeReference(w, a, b, c0, full)
 				if o := r.check(c); o.maxError != 0 {
 					t.Fatalf("the right product: %v", o)
@@ -98,13 +92,13 @@ func TestExactDiffers(t *testing.T) {
 	for _, in := range allTypes {
 		w := exactCases()[0]
 		w.In = in
-		a, b, _ := operands(w)
+		a, b, _ := newOperands(w)
 		r := makeReference(w, a, b, nil, true)
 		if o := r.check(naive(w, a, b, nil)); o.passed() {
 			t.Errorf("%v: sums in float32 pass", in)
 		}
 		w.SplitK = 2
-		if o := r.check(multiplied(t, w, a, b, nil)); o.passed() {
+		if o := r.check(multiplied(t, portable(w), a, b, nil)); o.passed() {
 			t.Errorf("%v: another split passes", in)
 		}
 	}
@@ -116,9 +110,9 @@ func TestExactDiffers(t *testing.T) {
 // (9·2^-25 + 2^-23)·S.
 func TestProjectTF32(t *testing.T) {
 	w := Workload{M: 60, N: 70, K: 128, In: asm.F32, Out: asm.F32, Alpha: 1, Seed: 6, Arith: gemm.Hopper}
-	a, b, _ := operands(w)
+	a, b, _ := newOperands(w)
 	r := makeReference(w, a, b, nil, false)
-	c := multiplied(t, w, a, b, nil)
+	c := multiplied(t, portable(w), a, b, nil)
 	distance := func(cx []float64) (most float64) {
 		for i, v := range multiplyVector(c, r.x) {
 			sum := 0.0
@@ -173,19 +167,15 @@ func TestCompareHopper(t *testing.T) {
 // TestCompareHopperBits spoils the last bit of an entry that no sample has, in
 // one of two kernels: only the comparison of bits can find it.
 func TestCompareHopperBits(t *testing.T) {
-	engine, err := gemm.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer engine.Close()
+	engine := newTestEngine(t)
 	w := Workload{M: 210, N: 200, K: 208, In: asm.BF16, Out: asm.F32, Alpha: 1, Seed: 1, Arith: gemm.Hopper}
-	a, b, _ := operands(w)
+	a, b, _ := newOperands(w)
 	r := newReference(w, a, b, nil)
 	if r.full != nil {
 		t.Fatal("the workload is compared in full; choose a larger one")
 	}
 	i, j := unsampled(r)
-	for r.check(flipped(multiplied(t, w, a, b, nil), i, j)).maxError != 0 {
+	for r.check(flipped(multiplied(t, portable(w), a, b, nil), i, j)).maxError != 0 {
 		i = (i + 1) % w.M // that was in a row that is recomputed
 	}
 	second := false

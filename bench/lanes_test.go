@@ -150,11 +150,7 @@ func TestTimelines(t *testing.T) {
 
 // TestInterrupted wants the whole rounds, and no sample of the one that was cut short.
 func TestInterrupted(t *testing.T) {
-	engine, err := gemm.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer engine.Close()
+	engine := newTestEngine(t)
 	for _, steps := range []int{2 + 2*3, 2 + 2*3 + 1} { // after three rounds of two, and in the middle of the fourth
 		ctx, cancel := context.WithCancel(t.Context())
 		r := quick()

@@ -135,11 +135,7 @@ func (f forger) Multiply(c, a, b gemm.AnyMatrix, opts ...gemm.Option) error {
 
 // TestPrepackedIsVerified finds out about a packed B that is not B.
 func TestPrepackedIsVerified(t *testing.T) {
-	engine, err := gemm.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer engine.Close()
+	engine := newTestEngine(t)
 	v := square(40, asm.F32, 1)
 	packed := v
 	packed.Prepacked = true
@@ -221,11 +217,7 @@ func (s *spoiler) Multiply(c, a, b gemm.AnyMatrix, opts ...gemm.Option) error {
 }
 
 func TestCompareFindsFaults(t *testing.T) {
-	engine, err := gemm.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer engine.Close()
+	engine := newTestEngine(t)
 	wrong := errors.New("broken engine")
 	for _, test := range []struct {
 		name    string
@@ -282,11 +274,7 @@ func (s slow) Multiply(c, a, b gemm.AnyMatrix, opts ...gemm.Option) error {
 }
 
 func TestCompareCancel(t *testing.T) {
-	engine, err := gemm.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer engine.Close()
+	engine := newTestEngine(t)
 	for _, after := range []int{1, 2, 3, 20} {
 		ctx, cancel := context.WithCancel(t.Context())
 		s := &spoiler{multiplier: engine, spoil: func(call int, _ []float32) error {

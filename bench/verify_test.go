@@ -31,17 +31,6 @@ func naive(w Workload, a, b, c0 *operand) *operand {
 	return c
 }
 
-func operands(w Workload) (a, b, c0 *operand) {
-	a, b = newOperand(w.In, w.M, w.K, w.TransA), newOperand(w.In, w.K, w.N, w.TransB)
-	a.fill(mix(w.Seed, 0))
-	b.fill(mix(w.Seed, 1))
-	if w.Beta != 0 {
-		c0 = newOperand(w.Out, w.M, w.N, false)
-		c0.fill(mix(w.Seed, 2))
-	}
-	return a, b, c0
-}
-
 // put stores v in element (i, j).
 func put(c *operand, i, j int, v float64) { c.encode(i*c.cols+j, []float32{float32(v)}) }
 
@@ -59,7 +48,7 @@ func TestCheck(t *testing.T) {
 					w.Alpha, w.Beta = -0.75, 1.25
 				}
 				t.Run(fmt.Sprintf("in=%v/out=%v/full=%v", in, out, full), func(t *testing.T) {
-					a, b, c0 := operands(w)
+					a, b, c0 := newOperands(w)
 					checkCorruptions(t, makeReference(w, a, b, c0, full), naive(w, a, b, c0))
 				})
 			}
@@ -125,7 +114,7 @@ func unsampled(r *reference) (i, j int) {
 // element among half a million.
 func TestCheckLarge(t *testing.T) {
 	w := Workload{M: 700, N: 705, K: 300, In: asm.BF16, Out: asm.F32, Alpha: 1, Seed: 11}
-	a, b, _ := operands(w)
+	a, b, _ := newOperands(w)
 	r := newReference(w, a, b, nil)
 	if r.full != nil {
 		t.Fatal("the workload is compared in full; choose a larger one")
