@@ -50,19 +50,14 @@ func run(paths []string, w io.Writer) error {
 	return t.write(w)
 }
 
-// A product is a row of the table.
-type product struct {
-	dtype            string
-	m, n, k, threads int
-}
-
-func (p product) compare(q product) int {
-	return cmp.Or(cmp.Compare(p.dtype, q.dtype), cmp.Compare(p.threads, q.threads),
-		cmp.Compare(p.m*p.n*p.k, q.m*q.n*q.k), cmp.Compare(p.m, q.m), cmp.Compare(p.n, q.n))
+// compare orders the rows of the table.
+func compare(p, q measured.Product) int {
+	return cmp.Or(cmp.Compare(p.DType, q.DType), cmp.Compare(p.Threads, q.Threads),
+		cmp.Compare(p.M*p.N*p.K, q.M*q.N*q.K), cmp.Compare(p.M, q.M), cmp.Compare(p.N, q.N))
 }
 
 // A table holds GFLOP/s of each product and library by round.
-type table map[product]map[string]map[int]float64
+type table map[measured.Product]map[string]map[int]float64
 
 // read adds the file at path. Its name is PROGRAM-ROUND-THREADS and the
 // extension of its format.
@@ -102,7 +97,8 @@ func (t table) readJSON(r io.Reader, round int) error {
 		return err
 	}
 	for _, s := range rep.Results {
-		if err := t.add(product{s.DType, s.M, s.N, s.K, s.Workers}, ours, round, s.SecondsMedian); err != nil {
+		p := measured.Product{DType: s.DType, M: s.M, N: s.N, K: s.K, Threads: s.Workers}
+		if err := t.add(p, ours, round, s.SecondsMedian); err != nil {
 			return err
 		}
 	}
@@ -115,7 +111,7 @@ func (t table) readCSV(r io.Reader, round int) error {
 	for n := 1; lines.Scan(); n++ {
 		l, err := measured.Parse(lines.Text())
 		if err == nil {
-			err = t.add(product{l.DType, l.M, l.N, l.K, l.Threads}, l.Lib, round, l.Seconds)
+			err = t.add(l.Product, l.Lib, round, l.Seconds)
 		}
 		if err != nil {
 			return fmt.Errorf("line %d: %w", n, err)
@@ -124,7 +120,7 @@ func (t table) readCSV(r io.Reader, round int) error {
 	return lines.Err()
 }
 
-func (t table) add(p product, lib string, round int, seconds float64) error {
+func (t table) add(p measured.Product, lib string, round int, seconds float64) error {
 	if !(seconds > 0) {
 		return fmt.Errorf("%v is not a time", seconds)
 	}
@@ -134,7 +130,7 @@ func (t table) add(p product, lib string, round int, seconds float64) error {
 	if t[p][lib] == nil {
 		t[p][lib] = map[int]float64{}
 	}
-	t[p][lib][round] = 2 * float64(p.m) * float64(p.n) * float64(p.k) / seconds / 1e9
+	t[p][lib][round] = p.Flops() / seconds / 1e9
 	return nil
 }
 
@@ -154,9 +150,9 @@ func (t table) write(w io.Writer) error {
 	libs := t.libs()
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(tw, "dtype\tthreads\tMxNxK\t%s\tbest peer\tratio\tin a round\n", strings.Join(libs, "\t"))
-	for _, p := range slices.SortedFunc(maps.Keys(t), product.compare) {
+	for _, p := range slices.SortedFunc(maps.Keys(t), compare) {
 		row := t[p]
-		fmt.Fprintf(tw, "%s\t%d\t%dx%dx%d", p.dtype, p.threads, p.m, p.n, p.k)
+		fmt.Fprintf(tw, "%s\t%d\t%dx%dx%d", p.DType, p.Threads, p.M, p.N, p.K)
 		best, most := "-", 0.0
 		for _, lib := range libs {
 			if len(row[lib]) == 0 {
