@@ -41,12 +41,11 @@ func setupExplain(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) 
 			return cli.Usagef("explain: -out: %w", err)
 		}
 		q.Type, q.Out = in[0], to[0]
-		switch t := strings.ToUpper(*trans); t {
-		case "NN", "NT", "TN", "TT":
-			q.TransA, q.TransB = t[0] == 'T', t[1] == 'T'
-		default:
-			return cli.Usagef("explain: -trans: %q is not NN, NT, TN or TT", *trans)
+		t, err := parseTrans(*trans)
+		if err != nil {
+			return cli.Usagef("explain: -trans: %w", err)
 		}
+		q.TransA, q.TransB = t[0][0] == 'T', t[0][1] == 'T'
 		if q.Workers < 0 || q.Workers > gemm.MaxWorkers {
 			return cli.Usagef("explain: -workers: %d is outside 0..%d", q.Workers, gemm.MaxWorkers)
 		}

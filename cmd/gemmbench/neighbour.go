@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -38,7 +36,7 @@ func setupNeighbour(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer
 	duration := fs.Duration("duration", time.Second, "`time` for each row of the table, 50ms to 10m")
 	pause := fs.Duration("pause", 150*time.Microsecond, "`time` between calls of burn, 0 to 1s")
 	return func(ctx context.Context, stdout, _ io.Writer) error {
-		parts, err := parseList(*part, parsePart)
+		parts, err := parseList(*part, parseWord(neighbourParts...))
 		if err != nil {
 			return cli.Usagef("neighbour: -part: %w", err)
 		}
@@ -88,13 +86,6 @@ func setupNeighbour(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer
 		}
 		return out.write(func(w io.Writer) error { return rep.write(w, out.format) })
 	}
-}
-
-func parsePart(s string) ([]string, error) {
-	if !slices.Contains(neighbourParts, strings.ToLower(s)) {
-		return nil, fmt.Errorf("%q is not one of %s", s, strings.Join(neighbourParts, ", "))
-	}
-	return []string{strings.ToLower(s)}, nil
 }
 
 func squares(sizes ...int) (all [][3]int) {

@@ -205,12 +205,18 @@ func attach(fs *flag.FlagSet, args []string) []string {
 	return out
 }
 
-func parseTrans(s string) ([]string, error) {
-	if up := strings.ToUpper(s); slices.Contains([]string{"NN", "NT", "TN", "TT"}, up) {
-		return []string{up}, nil
+// parseWord reads one of some words.
+func parseWord(some ...string) func(string) ([]string, error) {
+	return func(s string) ([]string, error) {
+		at := slices.IndexFunc(some, func(word string) bool { return strings.EqualFold(word, s) })
+		if at < 0 {
+			return nil, fmt.Errorf("%q is not one of %s", s, strings.Join(some, ", "))
+		}
+		return some[at : at+1], nil
 	}
-	return nil, fmt.Errorf("%q is not one of NN, NT, TN, TT", s)
 }
+
+var parseTrans = parseWord("NN", "NT", "TN", "TT")
 
 // parseKernel reads the name of a kernel that this build knows; auto means
 // the best, which is "" to package gemm. Whether it has the arithmetic and the type that go with it is

@@ -23,7 +23,7 @@ func TestBadArguments(t *testing.T) {
 		{"explain 8x8x8,9", `explain: -size: "8x8x8,9" is not one size`},
 		{"explain 0", `explain: -size: "0" is outside 1..1048576`},
 		{"explain -machine z80", `explain: there is no machine "z80"; machines: zen3, zen4, zen5, intel, amx, go`},
-		{"explain -trans XY", `explain: -trans: "XY" is not NN, NT, TN or TT`},
+		{"explain -trans XY", `explain: -trans: "XY" is not one of NN, NT, TN, TT`},
 		{"explain -dtype f64", `explain: -dtype: "f64" is not one of bf16, f16, f32, e4m3, e5m2`},
 		{"explain 8x8 -workers 2", `explain: -size: "8x8" is not MxNxK`},
 		{"explain 8 -workers 2 9", `explain: unexpected argument "9"`},
