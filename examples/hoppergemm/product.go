@@ -9,6 +9,7 @@ import (
 
 	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/gemm"
+	"example.com/leafhopper/internal/golden"
 	"example.com/leafhopper/sm"
 	"example.com/leafhopper/tile"
 	"example.com/leafhopper/wgmma"
@@ -50,11 +51,7 @@ func newProduct(size, stages int) (*product, error) {
 func operand(size int, seed uint32) gemm.Matrix[bf16.BF16] {
 	m := gemm.NewMatrix[bf16.BF16](size, size)
 	for i := range m.Data {
-		x := uint32(i)*2654435761 + seed*40503
-		x = (x>>16 ^ x) * 0x45d9f3b
-		x = (x>>16 ^ x) * 0x45d9f3b
-		x = x>>16 ^ x
-		m.Data[i] = bf16.FromFloat32((float32(x&0xffff) - 32768) / 32768)
+		m.Data[i] = bf16.FromFloat32(golden.Element(uint32(i), seed))
 	}
 	return m
 }
