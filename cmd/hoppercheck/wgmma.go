@@ -124,11 +124,11 @@ func replayDescriptor(c *golden.DescriptorCase) (string, error) {
 		return "", err
 	}
 	op := wgmma.Op{Kind: wgmma.BF16F32, N: c.N, Overwrite: true, TransposeA: c.A.MNMajor, TransposeB: c.B.MNMajor}
-	a, err := descriptor(&c.A)
+	a, err := wgmma.DecodeDescriptor(c.A.Word())
 	if err != nil {
 		return fmt.Sprintf("A %+v: %v", c.A, err), nil
 	}
-	b, err := descriptor(&c.B)
+	b, err := wgmma.DecodeDescriptor(c.B.Word())
 	if err != nil {
 		return fmt.Sprintf("B %+v: %v", c.B, err), nil
 	}
@@ -141,10 +141,4 @@ func replayDescriptor(c *golden.DescriptorCase) (string, error) {
 		}
 	}
 	return "", nil
-}
-
-// descriptor takes a recorded operand through the hardware's form.
-func descriptor(m *golden.MatrixDescriptor) (wgmma.Descriptor, error) {
-	return wgmma.DecodeDescriptor(uint64(m.Start/16) | uint64(m.LBO/16)<<16 | uint64(m.SBO/16)<<32 |
-		uint64(m.BaseOffset)<<49 | uint64(m.Swizzle)<<62)
 }

@@ -116,6 +116,12 @@ type MatrixDescriptor struct {
 	MNMajor         bool // "transposed"
 }
 
+// Word returns the hardware's form, which was given to the instruction.
+func (m *MatrixDescriptor) Word() uint64 {
+	return uint64(m.Start/16) | uint64(m.LBO/16)<<16 | uint64(m.SBO/16)<<32 | uint64(m.BaseOffset)<<49 |
+		uint64(m.Swizzle)<<62
+}
+
 // A DescriptorCase is one recorded m64nNk16 product of bf16 whose operands, both
 // in shared memory, hold small integers. C was 0.
 type DescriptorCase struct {
