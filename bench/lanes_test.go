@@ -51,8 +51,8 @@ func TestDrawLanes(t *testing.T) {
 		"\ndepth 1, worker 0  ++########++", "\ndepth 1, worker 1  ..########..", "\ndepth 2, worker 1  .#########.",
 		"\ndepth 4, worker 1  ##########",
 		"multiply 80.0 %, copy 20.0 %\n", "# multiply  + copy  . stall\n",
-		"\n\nWhat the ring hid: 0.0 % of the copying ran behind another worker's multiplication with depth 1 and 50.0 % with depth 2, " +
-			"and workers stood still for 10.0 % and 5.0 % of the time.",
+		"\n\nWhat the ring hid: 0.0 % of the copying ran behind another worker's multiplication with depth 1 and " +
+			"50.0 % with depth 2, and workers stood still for 10.0 % and 5.0 % of the time.",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)

@@ -169,11 +169,14 @@ func TestJSONFields(t *testing.T) {
 		got  map[string]any
 		want string
 	}{
-		{doc.Machine, "cpu cores threads gomaxprocs default_workers default_workers_by l1d_bytes l2_bytes l3_bytes memory_bytes os goos goarch go kernels module version commit modified"},
+		{doc.Machine, "cpu cores threads gomaxprocs default_workers default_workers_by l1d_bytes l2_bytes l3_bytes " +
+			"memory_bytes os goos goarch go kernels module version commit modified"},
 		{doc.Peak[0], "kernel workers gflops ghz flop_per_cycle cpu_share lower_bound samples"},
 		{doc.Load, "cpu_share steal"},
-		{doc.Results[0], "m n k dtype out trans depth depth_used workers kernel prepacked count seconds_median seconds_min seconds_max gflops " +
-			"peak_fraction producer_wait consumer_wait allocs_per_op checked verified max_error arith alpha beta seed cold min_time samples"},
+		{doc.Results[0], "m n k dtype out trans depth depth_used workers kernel prepacked count seconds_median " +
+			"seconds_min seconds_max gflops " +
+			"peak_fraction producer_wait consumer_wait allocs_per_op checked verified max_error arith alpha beta " +
+			"seed cold min_time samples"},
 		{doc.Results[1]["vs_depth1"].(map[string]any), "ratio lo hi confidence p rounds"},
 	} {
 		got, want := slices.Sorted(maps.Keys(test.got)), strings.Fields(test.want)
@@ -257,10 +260,13 @@ func TestReading(t *testing.T) {
 		rep  *Report
 		want string
 	}{
-		{sampleReport(), "Depth 2 was the fastest, at 87.0 % of the peak: 1.096x depth 1 (99.8 % interval 1.037 to 1.136, p = 0.008, 10 rounds). In these rounds it cannot be told from depth 4. Faster than depth 1 at the 1 % level: depths 2, 4."},
+		{sampleReport(), "Depth 2 was the fastest, at 87.0 % of the peak: 1.096x depth 1 (99.8 % interval 1.037 to " +
+			"1.136, p = 0.008, 10 rounds). In these rounds it cannot be told from depth 4. Faster than depth 1 at " +
+			"the 1 % level: depths 2, 4."},
 		{change(func(r *Report) { r.Results = r.Results[:1] }), ""},
 		{change(func(r *Report) { r.Results[1].Checked, r.Results[1].Verified = true, false }),
-			"Depth 4 was the fastest, at 86.6 % of the peak: 1.091x depth 1 (99.8 % interval 1.042 to 1.131, p = 0.008, 10 rounds). Faster than depth 1 at the 1 % level: depth 4."},
+			"Depth 4 was the fastest, at 86.6 % of the peak: 1.091x depth 1 (99.8 % interval 1.042 to 1.131, p = " +
+				"0.008, 10 rounds). Faster than depth 1 at the 1 % level: depth 4."},
 		{change(func(r *Report) {
 			depths := r.Results
 			for w := 3; w < 8; w++ {
@@ -274,26 +280,35 @@ func TestReading(t *testing.T) {
 		{change(func(r *Report) { r.Results = r.Results[1:] }),
 			"Depth 2 was the fastest, at 87.0 % of the peak. No other depth can be told from it in these rounds."},
 		{change(func(r *Report) { r.Results[1].Depth, r.Results[1].DepthUsed = 0, 1 }),
-			"Depth auto(1) was the fastest, at 87.0 % of the peak: 1.096x depth 1 (99.8 % interval 1.037 to 1.136, p = 0.008, 10 rounds). In these rounds it cannot be told from depth 4. Faster than depth 1 at the 1 % level: depths auto(1), 4."},
+			"Depth auto(1) was the fastest, at 87.0 % of the peak: 1.096x depth 1 (99.8 % interval 1.037 to 1.136, " +
+				"p = 0.008, 10 rounds). In these rounds it cannot be told from depth 4. Faster than depth 1 at the 1 % " +
+				"level: depths auto(1), 4."},
 		{change(func(r *Report) { r.Results = append(r.Results[:1], r.Results[0]) }), ""},
 		{change(func(r *Report) {
 			r.Results[0].Samples, r.Results[0].PeakFraction = slices.Repeat([]float64{0.002}, 10), 1
-		}), "Depth 1 was the fastest, at 100.0 % of the peak, and depth 2 next: 0.870x depth 1 (99.8 % interval 0.830 to 0.909, p = 0.008, 10 rounds). Slower than depth 1 at the 1 % level: depths 2, 4."},
+		}), "Depth 1 was the fastest, at 100.0 % of the peak, and depth 2 next: 0.870x depth 1 (99.8 % interval " +
+			"0.830 to 0.909, p = 0.008, 10 rounds). Slower than depth 1 at the 1 % level: depths 2, 4."},
 		{change(func(r *Report) {
 			for i := range r.Results {
 				r.Results[i].Samples = r.Results[i].Samples[:5]
 			}
-		}), "Depth 2 was the fastest, at 87.0 % of the peak: 1.091x depth 1 (93.8 % interval 1.042 to 1.136, p = 0.200, 5 rounds). 5 rounds are too few to tell depths apart; from 8 on (-count) there is a 99 % interval."},
+		}), "Depth 2 was the fastest, at 87.0 % of the peak: 1.091x depth 1 (93.8 % interval 1.042 to 1.136, p = " +
+			"0.200, 5 rounds). 5 rounds are too few to tell depths apart; from 8 on (-count) there is a 99 % " +
+			"interval."},
 		{change(func(r *Report) { r.Results = r.Results[:1]; r.Peak[0].LowerBound = true }),
 			"The threads that measured the peak of avx2 on 2 workers never had a millisecond together: it is higher."},
 		{change(func(r *Report) { r.Results = r.Results[:1]; r.Peak[0].Samples = []float64{800, 810, 1000} }),
-			"Half of the measurements of the peak of avx2 on 2 workers reached less than 81.0 % of the best: the clock changes."},
+			"Half of the measurements of the peak of avx2 on 2 workers reached less than 81.0 % of the best: the " +
+				"clock changes."},
 		{change(func(r *Report) { r.Results = r.Results[:1]; r.Load = Load{CPUShare: 0.5} }),
-			"This process did not get its cores: threads that always had work got 50.0 % of their time on a processor (getrusage). Speeds are those of a shared machine."},
+			"This process did not get its cores: threads that always had work got 50.0 % of their time on a " +
+				"processor (getrusage). Speeds are those of a shared machine."},
 		{change(func(r *Report) { r.Results = r.Results[:1]; r.Load = Load{CPUShare: 0.98, Steal: 0.02} }),
-			"This process did not get its cores: the host gave 2.0 % of the processors to others (steal in /proc/stat). Speeds are those of a shared machine."},
+			"This process did not get its cores: the host gave 2.0 % of the processors to others (steal in " +
+				"/proc/stat). Speeds are those of a shared machine."},
 		{change(func(r *Report) { r.Results = r.Results[:1]; r.Results[0].PeakFraction = 1.42 }),
-			"No product beats the peak: at 142.0 % of it the peak was measured too low, which is a bug; trust GFLOP/s, not fractions."},
+			"No product beats the peak: at 142.0 % of it the peak was measured too low, which is a bug; trust " +
+				"GFLOP/s, not fractions."},
 		{change(func(r *Report) { r.Results = r.Results[:1]; r.Results[0].PeakFraction = 1.01 }), ""},
 	} {
 		if got := strings.Join(test.rep.Reading(), "\n"); got != test.want {

@@ -321,7 +321,8 @@ func TestErrors(t *testing.T) {
 		{Op{N: 0}, f32, w.a, w.b, "N = 0, must be a multiple of 8 from 8 to 256"},
 		{Op{N: 12}, f32, w.a, w.b, "N = 12, must be a multiple of 8 from 8 to 256"},
 		{Op{N: 264}, f32, w.a, w.b, "N = 264, must be a multiple of 8 from 8 to 256"},
-		{Op{Kind: U8S32, N: 40}, s32, w.a, w.b, "N = 40, must be 8, 16, 24, or a multiple of 16 from 32 to 256 for integer types"},
+		{Op{Kind: U8S32, N: 40}, s32, w.a, w.b, "N = 40, must be 8, 16, 24, or a multiple of 16 from 32 to 256 for " +
+			"integer types"},
 		{Op{Kind: TF32F32, N: 16, TransposeA: true}, f32, w.a, w.b, "imm-trans-a/b exist only for 16-bit types"},
 		{Op{Kind: E4M3F16, N: 16, TransposeB: true}, f16, w.a, w.b, "imm-trans-a/b exist only for 16-bit types"},
 		{Op{Kind: S8S32, N: 16, NegateB: true}, s32, w.a, w.b, "imm-scale-a/b exist only for floating-point types"},

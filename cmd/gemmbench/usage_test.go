@@ -87,7 +87,8 @@ func TestBadArguments(t *testing.T) {
 		{"-callers 0", `-callers: "0" is outside 1..4096`},
 		{"-callers 1,5000", `-callers: "5000" is outside 1..4096`},
 		{"-callers many", `-callers: "many" is not a number or from:to:step`},
-		{"-callers 1,4 -cold -size 64", "4 callers share A and B and find them in each other's caches: they cannot be measured cold"},
+		{"-callers 1,4 -cold -size 64", "4 callers share A and B and find them in each other's caches: they cannot " +
+			"be measured cold"},
 		{"-prepacked=maybe", `-prepacked: "maybe" is not one of true, false`},
 		{"-prepacked=true,", `-prepacked: "" is not one of true, false`},
 		{"-prepacked maybe", `-prepacked: "maybe" is not one of true, false`},

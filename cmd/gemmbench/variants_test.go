@@ -65,7 +65,9 @@ func TestShapes(t *testing.T) {
 }
 
 func TestVariants(t *testing.T) {
-	got, err := parseAxes(t, "-size 8 -dtype f32,f16 -out bf16 -trans nt,TN -depth 1,0 -workers 1,3 -kernel auto,go -tile auto,64x32x16 -alpha 2 -beta -1 -seed 9 -arith native,hopper -splitk 1,4 -prepacked=false,true").variants()
+	got, err := parseAxes(t, "-size 8 -dtype f32,f16 -out bf16 -trans nt,TN -depth 1,0 -workers 1,3 -kernel auto,go "+
+		"-tile auto,64x32x16 -alpha 2 -beta -1 -seed 9 -arith native,hopper -splitk 1,4 "+
+		"-prepacked=false,true").variants()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,11 +138,13 @@ func TestFactor(t *testing.T) {
 
 // TestCapitals wants the same variants however the values are written.
 func TestCapitals(t *testing.T) {
-	small, err := parseAxes(t, "-size 8x8x8 -dtype bf16,f32 -out f16 -trans nt -kernel go,auto -tile 8x8x8,auto -arith native,hopper -prepacked=true").variants()
+	small, err := parseAxes(t, "-size 8x8x8 -dtype bf16,f32 -out f16 -trans nt -kernel go,auto -tile 8x8x8,auto "+
+		"-arith native,hopper -prepacked=true").variants()
 	if err != nil {
 		t.Fatal(err)
 	}
-	large, err := parseAxes(t, "-size 8X8X8 -dtype BF16,F32 -out F16 -trans NT -kernel GO,AUTO -tile 8X8X8,Auto -arith Native,HOPPER -prepacked=TRUE").variants()
+	large, err := parseAxes(t, "-size 8X8X8 -dtype BF16,F32 -out F16 -trans NT -kernel GO,AUTO -tile 8X8X8,Auto "+
+		"-arith Native,HOPPER -prepacked=TRUE").variants()
 	if err != nil || !slices.Equal(small, large) {
 		t.Errorf("%+v, %v\nwant %+v", large, err, small)
 	}
@@ -219,7 +223,8 @@ func TestCallers(t *testing.T) {
 
 // TestEpilogues wants the lists of an epilogue around that of the workers, and none without being asked.
 func TestEpilogues(t *testing.T) {
-	vs, err := parseAxes(t, "-size 8 -depth 0 -scales None,ROW -bias=false,true -activation identity,GELU -workers 1,2").variants()
+	vs, err := parseAxes(t, "-size 8 -depth 0 -scales None,ROW -bias=false,true -activation identity,GELU "+
+		"-workers 1,2").variants()
 	if err != nil {
 		t.Fatal(err)
 	}

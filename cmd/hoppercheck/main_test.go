@@ -113,7 +113,9 @@ func TestModule(t *testing.T) {
 func TestNotes(t *testing.T) {
 	args := []string{"-run", "cublas.json", "-max-flops", "3e8"}
 	code, stdout, stderr := check(t, args...)
-	if want := "  in all\n\ncublas.json: 4 products agree with K split (-v names them); 28 of more than 3e+08 operations left out (-max-flops)\n"; code != cli.OK || stderr != "" || !strings.HasSuffix(stdout, want) {
+	want := "  in all\n\ncublas.json: 4 products agree with K split (-v names them); " +
+		"28 of more than 3e+08 operations left out (-max-flops)\n"
+	if code != cli.OK || stderr != "" || !strings.HasSuffix(stdout, want) {
 		t.Errorf("exit %d, %q:\n%s\nwant %s", code, stderr, stdout, want)
 	}
 	code, stdout, stderr = check(t, append(args, "-v")...)

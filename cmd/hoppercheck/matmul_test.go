@@ -81,7 +81,8 @@ func TestEpilogues(t *testing.T) {
 				float16.Float16.Float32)
 		}
 		entries = append(entries, fmt.Sprintf(
-			`{"a":"%[1]s","b":"%[1]s","out":"%[1]s","m":%d,"n":%d,"k":%d,"layout":"NT","scales":"none","alpha":%v,"beta":%v,"bias":%v,"activation":"%s","crc32":%d,"row_off":%d}`,
+			`{"a":"%[1]s","b":"%[1]s","out":"%[1]s","m":%d,"n":%d,"k":%d,"layout":"NT","scales":"none","alpha":%v,`+
+				`"beta":%v,"bias":%v,"activation":"%s","crc32":%d,"row_off":%d}`,
 			dtype, m, n, k, alpha, beta, bias, activation, crc32.ChecksumIEEE(data), len(rows)))
 		rows = append(rows, data[:2*n]...)
 	}

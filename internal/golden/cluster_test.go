@@ -5,8 +5,11 @@ import (
 	"testing"
 )
 
+const twoCTAs = `{"n":2,"init":[4,3,1,1],"ops":[[1,11,1,1,0,0,0],[0,6,3,2688,-12,26,1]],` +
+	`"smem":["7f47f9ea","00000001"],"vals":[1]}` + "\n"
+
 func TestClusters(t *testing.T) {
-	got, err := ParseClusters([]byte(`{"n":2,"init":[4,3,1,1],"ops":[[1,11,1,1,0,0,0],[0,6,3,2688,-12,26,1]],"smem":["7f47f9ea","00000001"],"vals":[1]}` + "\n"))
+	got, err := ParseClusters([]byte(twoCTAs))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +50,7 @@ func TestClustersAreStrict(t *testing.T) {
 }
 
 func FuzzClusters(f *testing.F) {
-	f.Add([]byte(`{"n":2,"init":[4,3,1,1],"ops":[[1,11,1,1,0,0,0],[0,6,3,2688,-12,26,1]],"smem":["7f47f9ea","00000001"],"vals":[1]}` + "\n"))
+	f.Add([]byte(twoCTAs))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		all, err := ParseClusters(data)
 		if err != nil {

@@ -13,8 +13,9 @@ import (
 
 const (
 	mapRow     = "7 1 16 4096,100,32,4096,512 16384,16,16,16 32,1,32,1,1 1,1,1,1,1 0 2 1 0 1\n"
-	refusedRow = "case 1 kind 1 dt 6 rank 2 il 0 sw 3 oob 1 smoff 640 box 16,15,1,1,1 es 1,2,1 crd 14,-16,0,0,0 dims 16,24,1\n"
-	wordRow    = "0065b282 -> 0065c000\n"
+	refusedRow = "case 1 kind 1 dt 6 rank 2 il 0 sw 3 oob 1 smoff 640 box 16,15,1,1,1 es 1,2,1 crd 14,-16,0,0,0 " +
+		"dims 16,24,1\n"
+	wordRow = "0065b282 -> 0065c000\n"
 )
 
 // encode is the writer that ParseCopies reads.

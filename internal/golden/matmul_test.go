@@ -7,9 +7,12 @@ import (
 )
 
 const (
-	fp8Entry  = `{"a":"e5m2","b":"e4m3","m":3,"n":2,"k":5,"layout":"NT","out":"bf16","crc32":7,"scales":"row","bias":true,"fast_accum":false,"row_off":4}`
-	tf32Entry = `{"a":"tf32","b":"tf32","m":3,"n":2,"k":5,"layout":"NN","out":"f32","crc32":8,"scales":"none","bias":false,"row_off":8}`
-	f16Entry  = `{"a":"f16","b":"f16","m":3,"n":2,"k":5,"layout":"NT","out":"f16","crc32":9,"scales":"none","alpha":0.75,"beta":-1.5,"bias":true,"activation":"relu","row_off":4}`
+	fp8Entry = `{"a":"e5m2","b":"e4m3","m":3,"n":2,"k":5,"layout":"NT","out":"bf16","crc32":7,"scales":"row",` +
+		`"bias":true,"fast_accum":false,"row_off":4}`
+	tf32Entry = `{"a":"tf32","b":"tf32","m":3,"n":2,"k":5,"layout":"NN","out":"f32","crc32":8,"scales":"none",` +
+		`"bias":false,"row_off":8}`
+	f16Entry = `{"a":"f16","b":"f16","m":3,"n":2,"k":5,"layout":"NT","out":"f16","crc32":9,"scales":"none",` +
+		`"alpha":0.75,"beta":-1.5,"bias":true,"activation":"relu","row_off":4}`
 )
 
 func TestMatmuls(t *testing.T) {

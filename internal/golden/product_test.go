@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-const productEntry = `{"dtype":"bf16","M":3,"N":2,"K":5,"layout":"NT","crc32":7,"rows_off":4,"rows":1,"crc32_f32":4294967295,"rows_off_f32":8}`
+const productEntry = `{"dtype":"bf16","M":3,"N":2,"K":5,"layout":"NT","crc32":7,"rows_off":4,"rows":1,` +
+	`"crc32_f32":4294967295,"rows_off_f32":8}`
 
 var productRows = []byte{0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
 

@@ -271,7 +271,8 @@ func TestPackRows(t *testing.T) {
 				value, exp := f.split(u)
 				got, e := p.value[i/block][i%block], p.exp[i/block][i%block]
 				if math.Float64bits(got) != math.Float64bits(value) || e != exp {
-					t.Fatalf("format %d, negate %v: element %d is %v, exponent %d, want %v, %d", f, negate, i, got, e, value, exp)
+					t.Fatalf("format %d, negate %v: element %d is %v, exponent %d, want %v, %d",
+						f, negate, i, got, e, value, exp)
 				}
 			}
 		}
