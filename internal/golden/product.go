@@ -2,7 +2,6 @@ package golden
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,9 +17,7 @@ type Product struct {
 	// CRC and CRCFloat32 are the IEEE checksums of both C, row-major and
 	// little-endian.
 	CRC, CRCFloat32 uint32
-	// Row and RowFloat32 are the first row of both C, as representations.
-	Row        []uint16
-	RowFloat32 []uint32
+	Row, RowFloat32 []byte // the first rows
 }
 
 // Parts returns the parts into which cuBLAS cut K, whose results it added up: the grids of its
@@ -38,13 +35,9 @@ func (p *Product) Parts() int {
 // Matmuls returns p as two records of their own: with C in f32, and in the type of A and B.
 func (p *Product) Matmuls() [2]Matmul {
 	wide := Matmul{A: p.DType, B: p.DType, M: p.M, N: p.N, K: p.K, Layout: p.Layout, Out: "f32",
-		Scales: "none", Alpha: 1, Activation: "identity", CRC: p.CRCFloat32}
+		Scales: "none", Alpha: 1, Activation: "identity", CRC: p.CRCFloat32, Row: p.RowFloat32}
 	narrow := wide
-	narrow.Out, narrow.CRC = p.DType, p.CRC
-	for j := range p.N {
-		wide.Row = binary.LittleEndian.AppendUint32(wide.Row, p.RowFloat32[j])
-		narrow.Row = binary.LittleEndian.AppendUint16(narrow.Row, p.Row[j])
-	}
+	narrow.Out, narrow.CRC, narrow.Row = p.DType, p.CRC, p.Row
 	return [2]Matmul{wide, narrow}
 }
 
@@ -126,20 +119,12 @@ func (p *Product) parse(e productFields, rows []byte) error {
 	if err := checkSizes(p.M, p.N, p.K, p.Layout); err != nil {
 		return err
 	}
-	row, err := slice(rows, *e.RowsOff, 2*p.N)
-	if err != nil {
+	var err error
+	if p.Row, err = slice(rows, *e.RowsOff, 2*p.N); err != nil {
 		return err
 	}
-	wide, err := slice(rows, *e.RowsOffFloat32, 4*p.N)
-	if err != nil {
-		return err
-	}
-	p.Row, p.RowFloat32 = make([]uint16, p.N), make([]uint32, p.N)
-	for j := range p.N {
-		p.Row[j] = binary.LittleEndian.Uint16(row[2*j:])
-		p.RowFloat32[j] = binary.LittleEndian.Uint32(wide[4*j:])
-	}
-	return nil
+	p.RowFloat32, err = slice(rows, *e.RowsOffFloat32, 4*p.N)
+	return err
 }
 
 // checkSizes refuses what is not the shape of a product, or too large.

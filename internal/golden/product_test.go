@@ -1,9 +1,9 @@
 package golden
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -21,8 +21,7 @@ func TestProducts(t *testing.T) {
 	p := got[0]
 	if len(got) != 1 || p.DType != "bf16" || p.M != 3 || p.N != 2 || p.K != 5 || p.Layout != "NT" || p.CRC != 7 ||
 		p.CRCFloat32 != 1<<32-1 ||
-		!slices.Equal(p.Row, []uint16{0x0201, 0x0403}) ||
-		!slices.Equal(p.RowFloat32, []uint32{0x08070605, 0x0c0b0a09}) {
+		!bytes.Equal(p.Row, productRows[4:8]) || !bytes.Equal(p.RowFloat32, productRows[8:]) {
 		t.Errorf("ParseProducts = %+v", got)
 	}
 }
@@ -73,7 +72,7 @@ func FuzzProducts(f *testing.F) {
 			return
 		}
 		for _, p := range products {
-			if len(p.Row) != p.N || len(p.RowFloat32) != p.N || p.M*p.K > maxElements || p.K*p.N > maxElements ||
+			if len(p.Row) != 2*p.N || len(p.RowFloat32) != 4*p.N || p.M*p.K > maxElements || p.K*p.N > maxElements ||
 				p.M*p.N > maxElements {
 				t.Fatalf("%+v", p)
 			}
