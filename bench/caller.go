@@ -173,16 +173,12 @@ func (c *caseRun) verifyCallers() bool {
 		}
 		switch {
 		case !o.passed():
-			c.failure = o.String()
+			c.fail(i, o.String())
+			return false
 		case sum != c.sum:
-			c.failure = "other bits than the first caller's"
-		default:
-			continue
+			c.fail(i, "other bits than the first caller's")
+			return false
 		}
-		if len(c.callers) > 1 {
-			c.failure = fmt.Sprintf("caller %d of %d: %s", i+1, len(c.callers), c.failure)
-		}
-		return false
 	}
 	return true
 }
@@ -191,14 +187,18 @@ func (c *caseRun) verifyCallers() bool {
 func (c *caseRun) verifyLater() {
 	for i, k := range c.callers {
 		for j := range min(k.made, len(k.c)) {
-			if checksum(k.c[(k.first+j)%len(k.c)]) == c.sum {
-				continue
+			if checksum(k.c[(k.first+j)%len(k.c)]) != c.sum {
+				c.fail(i, "a later call gave other bits than the first")
+				return
 			}
-			c.failure = "a later call gave other bits than the first"
-			if len(c.callers) > 1 {
-				c.failure = fmt.Sprintf("caller %d of %d: %s", i+1, len(c.callers), c.failure)
-			}
-			return
 		}
 	}
+}
+
+// fail says what is wrong with the result of caller i.
+func (c *caseRun) fail(i int, failure string) {
+	if len(c.callers) > 1 {
+		failure = fmt.Sprintf("caller %d of %d: %s", i+1, len(c.callers), failure)
+	}
+	c.failure = failure
 }

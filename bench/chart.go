@@ -96,9 +96,6 @@ func (r *Report) chart() *chart {
 			c.x = varying[i]
 		}
 	}
-	if len(varying) > 0 && !slices.Contains(xOrder, c.x.name) {
-		c.x = varying[0]
-	}
 	rest := slices.DeleteFunc(varying, func(a column) bool { return a.name == c.x.name })
 	c.fixed = slices.DeleteFunc(c.fixed, func(a column) bool { return a.name == c.x.name })
 	c.setPlaces(r)
