@@ -9,6 +9,7 @@ import (
 	"github.com/x448/float16"
 
 	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/internal/golden"
 	"example.com/leafhopper/internal/race"
 	"example.com/leafhopper/tile"
 )
@@ -18,7 +19,7 @@ import (
 const raceEnabled = race.Enabled
 
 // products are checksums (CRC-32, IEEE) of C = A·B in f32 that cuBLAS computed
-// on an H200, of operands as matrixOf makes them with the seeds 1 and 2.
+// on an H200, of operands as matrixOf makes them.
 var products = []struct {
 	kind    Kind
 	m, n, k int
@@ -43,11 +44,7 @@ func matrixOf(t *testing.T, kind Kind, seed uint32, outer, inner int) *tile.Tens
 	t.Helper()
 	global := make([]byte, outer*inner*2)
 	for i := range outer * inner {
-		x := uint32(i)*2654435761 + seed*40503
-		x = (x>>16 ^ x) * 0x45d9f3b
-		x = (x>>16 ^ x) * 0x45d9f3b
-		x = x>>16 ^ x
-		v := (float32(x&0xffff) - 32768) / 32768
+		v := golden.Element(uint32(i), seed)
 		bits := bf16.FromFloat32(v).Bits()
 		if kind == F16F32 {
 			bits = float16.Fromfloat32(v).Bits()
@@ -80,10 +77,10 @@ func TestProducts(t *testing.T) {
 			continue
 		}
 		t.Run(fmt.Sprintf("%v %dx%dx%d nt %v", p.kind, p.m, p.n, p.k, p.nt), func(t *testing.T) {
-			a := matrixOf(t, p.kind, 1, p.m, p.k)
-			b := matrixOf(t, p.kind, 2, p.k, p.n)
+			a := matrixOf(t, p.kind, golden.SeedA, p.m, p.k)
+			b := matrixOf(t, p.kind, golden.SeedB, p.k, p.n)
 			if p.nt {
-				b = matrixOf(t, p.kind, 2, p.n, p.k)
+				b = matrixOf(t, p.kind, golden.SeedB, p.n, p.k)
 			}
 			shared, err := tile.NewShared(16 << 10)
 			if err != nil {
