@@ -16,24 +16,18 @@ func endless(depth, ctas, consumers int) *transfer {
 	return &transfer{depth: depth, ctas: ctas, consumers: consumers, items: math.MaxInt}
 }
 
-// sabotage replaces the role by one that ends with f once it has passed some
+// sabotage replaces role number n by one that ends with f once it has passed some
 // waits: the ring is then stuck, because its part is never done again.
-func sabotage(tr *transfer, role, waits int, f func() error) Role {
-	cta, member := role/(1+tr.consumers), role%(1+tr.consumers)
-	if member == 0 {
-		short := *tr
-		short.items = waits
-		return func(ctx context.Context, r *Ring) error {
-			if err := short.producer(cta)(ctx, r); err != nil {
-				return err
-			}
-			return f()
-		}
-	}
+func sabotage(tr *transfer, n, waits int, f func() error) Role {
 	short := *tr
 	short.items = waits
+	cta, member := n/(1+tr.consumers), n%(1+tr.consumers)
+	role := short.consumer(cta)
+	if member == 0 {
+		role = short.producer(cta)
+	}
 	return func(ctx context.Context, r *Ring) error {
-		if err := short.consumer(cta)(ctx, r); err != nil {
+		if err := role(ctx, r); err != nil {
 			return err
 		}
 		return f()
