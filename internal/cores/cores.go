@@ -22,7 +22,7 @@ type Limit struct {
 
 // Find reads what bounds this process.
 func Find() Limit {
-	return Limit{GOMAXPROCS: runtime.GOMAXPROCS(0), CPUs: runtime.NumCPU(), Quota: Quota("/")}
+	return Limit{GOMAXPROCS: runtime.GOMAXPROCS(0), CPUs: runtime.NumCPU(), Quota: quota("/")}
 }
 
 // Count returns the whole processors, at least 1.

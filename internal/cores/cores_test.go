@@ -25,7 +25,7 @@ func TestQuotaFiles(t *testing.T) {
 		"broken":       0,
 		"missing":      0,
 	} {
-		if got := Quota(filepath.Join("testdata", dir)); got != want {
+		if got := quota(filepath.Join("testdata", dir)); got != want {
 			t.Errorf("%s: %v, want %v", dir, got, want)
 		}
 	}
@@ -68,7 +68,7 @@ func TestCount(t *testing.T) {
 // TestRealQuota has a child that is in a cgroup of its own with a quota say what it finds.
 func TestRealQuota(t *testing.T) {
 	if os.Getenv("CORES_CHILD") != "" {
-		fmt.Printf("quota %v\n", Quota("/"))
+		fmt.Printf("quota %v\n", quota("/"))
 		return
 	}
 	if runtime.GOOS != "linux" {

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Quota returns how many processors' time the cgroups of this process allow it, 0 for no
+// quota returns how many processors' time the cgroups of this process allow it, 0 for no
 // bound: the least that its own allows or one that contains it. Both versions count:
 // cpu.max of version 2 is "quota period" in microseconds or "max period", and of version
 // 1 cpu.cfs_quota_us, -1 for none, is beside cpu.cfs_period_us. Files that cannot be read
 // bound nothing. The root of the file system is / but for tests.
 //
 // Source: Linux, Documentation/admin-guide/cgroup-v2.rst and scheduler/sched-bwc.rst.
-func Quota(root string) float64 {
+func quota(root string) float64 {
 	membership, err := os.ReadFile(filepath.Join(root, "proc/self/cgroup"))
 	if err != nil {
 		return 0

@@ -72,13 +72,10 @@ func TF32Element(i, seed uint32) float32 {
 	return float32(Element(i, seed) * 1.000123)
 }
 
-// ScaleElement returns scale i of the rows of A or the columns of B, by the seed.
-func ScaleElement(i, seed uint32) float32 {
+// scaleElement returns scale i of the rows of A or the columns of B, by the seed.
+func scaleElement(i, seed uint32) float32 {
 	return float32(math.Abs(float64(Element(i, seed)))) + 0.01
 }
-
-// TensorScales are the scales of all of A and all of B.
-var TensorScales = [2]float32{0.3, 1.7}
 
 // ScalesAndBias returns the scales of A and of B and the bias of the product, each nil if it has none.
 func (p *Matmul) ScalesAndBias() (a, b, bias []float32) {
@@ -91,10 +88,10 @@ func (p *Matmul) ScalesAndBias() (a, b, bias []float32) {
 	}
 	switch p.Scales {
 	case "tensor":
-		a, b = TensorScales[:1], TensorScales[1:]
+		a, b = []float32{0.3}, []float32{1.7}
 	case "row":
-		a = each(p.M, func(i uint32) float32 { return ScaleElement(i, SeedScaleA) })
-		b = each(p.N, func(i uint32) float32 { return ScaleElement(i, SeedScaleB) })
+		a = each(p.M, func(i uint32) float32 { return scaleElement(i, SeedScaleA) })
+		b = each(p.N, func(i uint32) float32 { return scaleElement(i, SeedScaleB) })
 	}
 	if p.Bias {
 		bias = each(p.N, func(i uint32) float32 {

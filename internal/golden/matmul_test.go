@@ -65,8 +65,8 @@ func TestMatmulElements(t *testing.T) {
 		t.Errorf("TF32Element = %v of %v", got, Element(0, SeedA))
 	}
 	for i := range uint32(1000) {
-		if v := ScaleElement(i, SeedScaleA); v < 0.01 || v > 1.01+1e-6 {
-			t.Fatalf("ScaleElement(%d) = %v", i, v)
+		if v := scaleElement(i, SeedScaleA); v < 0.01 || v > 1.01+1e-6 {
+			t.Fatalf("scaleElement(%d) = %v", i, v)
 		}
 	}
 }

@@ -21,8 +21,8 @@ type Reduction struct {
 // maxDataType is the last type of a tensor map.
 const maxDataType = 12
 
-// ReductionBytes is what each operand of a Reduction has.
-const ReductionBytes = 512
+// reductionBytes is what each operand of a Reduction has.
+const reductionBytes = 512
 
 var reductionNames = []string{"", "add", "min", "max", "inc", "dec", "and", "or", "xor"}
 
@@ -51,8 +51,8 @@ func (r *Reduction) parse(row string) error {
 	r.DataType = int32(typ)
 	for i, dst := range []*[]byte{&r.Before, &r.Operand, &r.After} {
 		b, err := hex.DecodeString(f[3+i])
-		if err != nil || len(b) != ReductionBytes {
-			return fmt.Errorf("operand %d has %d digits, want %d of hexadecimal", i, len(f[3+i]), 2*ReductionBytes)
+		if err != nil || len(b) != reductionBytes {
+			return fmt.Errorf("operand %d has %d digits, want %d of hexadecimal", i, len(f[3+i]), 2*reductionBytes)
 		}
 		*dst = b
 	}

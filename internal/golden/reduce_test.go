@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-var reductionRow = "cluster add 2 " + strings.Repeat("01", ReductionBytes) + " " +
-	strings.Repeat("02", ReductionBytes) + " " + strings.Repeat("03", ReductionBytes)
+var reductionRow = "cluster add 2 " + strings.Repeat("01", reductionBytes) + " " +
+	strings.Repeat("02", reductionBytes) + " " + strings.Repeat("03", reductionBytes)
 
 func TestReductions(t *testing.T) {
 	got, err := ParseReductions([]byte(reductionRow + "\n"))

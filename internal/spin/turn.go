@@ -44,7 +44,7 @@ func (t *Turn) Did(flops int) {
 func (t *Turn) lookLong() {
 	if now := t.now(); now-t.last >= turnTicks {
 		t.last = now
-		GiveWay()
+		giveWay()
 	}
 }
 
@@ -61,7 +61,7 @@ const stackBits = 13
 func (t *Turn) Look() {
 	now := t.now()
 	if (now^t.last)/turnTicks != 0 {
-		GiveWay()
+		giveWay()
 	}
 	t.last = now
 }
@@ -70,7 +70,7 @@ func (t *Turn) Look() {
 // not begun one: to read the clock twice would take too long.
 func Glance(worked uint64) {
 	if Ticks()%turnTicks < worked {
-		GiveWay()
+		giveWay()
 	}
 }
 
@@ -100,9 +100,9 @@ func Idle() int {
 	return max(0, int(idle.read[0].Value.Uint64())-int(idle.read[1].Value.Uint64()))
 }
 
-// GiveWay lets the timers of this P and other goroutines run, unless there is an idle P:
+// giveWay lets the timers of this P and other goroutines run, unless there is an idle P:
 // whatever is due would be there, and to yield would wake its thread for nothing, which takes 5 to 10 µs.
-func GiveWay() {
+func giveWay() {
 	if Idle() == 0 {
 		runtime.Gosched()
 	}

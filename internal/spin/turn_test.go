@@ -93,6 +93,6 @@ func BenchmarkLook(b *testing.B) {
 
 func BenchmarkGiveWay(b *testing.B) {
 	for b.Loop() {
-		GiveWay()
+		giveWay()
 	}
 }
