@@ -78,7 +78,7 @@ func (r *Report) WriteCSV(w io.Writer) error {
 			extra = append(extra, a)
 		}
 	}
-	if r.scales() {
+	if r.hasScaling() {
 		extra = append(extra, column{scaling.name, func(s *Result) string {
 			if s.Scaling == 0 {
 				return ""

@@ -83,7 +83,7 @@ func (r *Report) WriteTimelines(w io.Writer) error {
 // tracedDepths returns the results of the only group with several depths, if all were
 // traced: more than one would be a long picture.
 func (r *Report) tracedDepths() []*Result {
-	groups := r.byDepth()
+	groups := r.groupsByDepth()
 	if len(groups) != 1 || !severalDepths(groups[0]) ||
 		slices.ContainsFunc(groups[0], func(r *Result) bool { return r.Trace == nil }) {
 		return nil

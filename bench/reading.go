@@ -13,7 +13,7 @@ import (
 // how much and how surely it beats depth 1, and which depths cannot be told from
 // it. It says so where the process did not get its cores, or a peak must be wrong.
 func (r *Report) Reading() []string {
-	groups := r.byDepth()
+	groups := r.groupsByDepth()
 	lines := readGroups(groups)
 	if len(groups) > maxGroups {
 		lines = summarise(groups)
@@ -112,9 +112,9 @@ func fastestBeside(one *Result, g []*Result) *Result {
 	})
 }
 
-// byDepth returns the results in groups that differ in depth alone, in order. A
+// groupsByDepth returns the results in groups that differ in depth alone, in order. A
 // wrong result is in no group: its speed means nothing.
-func (r *Report) byDepth() [][]*Result {
+func (r *Report) groupsByDepth() [][]*Result {
 	var groups [][]*Result
 	place := map[group]int{}
 	for i := range r.Results {

@@ -13,8 +13,8 @@ var scaling = column{"scaling", func(r *Result) string {
 	return fmt.Sprintf("%.2fx", r.Scaling)
 }}
 
-// scales reports whether a result has a scaling.
-func (r *Report) scales() bool {
+// hasScaling reports whether a result has a scaling.
+func (r *Report) hasScaling() bool {
 	return slices.ContainsFunc(r.Results, func(s Result) bool { return s.Scaling != 0 })
 }
 
@@ -36,7 +36,7 @@ func (r *Report) footnotes() []string {
 		lines = append(lines,
 			"vs plain: median of the time without scales, bias and activation / this time in the same round")
 	}
-	if r.scales() {
+	if r.hasScaling() {
 		lines = append(lines, "scaling: GFLOP/s / GFLOP/s of the same with 1 worker and 1 caller, "+
 			"or with either where only that was measured")
 	}

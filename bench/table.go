@@ -95,7 +95,7 @@ func (r *Report) columns() []column {
 			column{"of reads", func(r *Result) string { return percent(r.GBs / r.ReadGBs) }},
 		)
 	}
-	if r.scales() {
+	if r.hasScaling() {
 		cs = append(cs, scaling)
 	}
 	return append(cs,

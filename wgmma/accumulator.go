@@ -202,13 +202,13 @@ func (d *Accumulator) SetRegister(thread, i int, v uint32) {
 
 func (d *Accumulator) at(row, col int) *uint32 {
 	if uint(row) >= M || uint(col) >= uint(d.n) {
-		d.noElement(row, col)
+		noPlace(row, col, d.n)
 	}
 	return &d.elem[row*d.pitch+col]
 }
 
-func (d *Accumulator) noElement(row, col int) {
-	panic(fmt.Sprintf("wgmma: accumulator element (%d, %d), have %d rows and %d columns", row, col, M, d.n))
+func noPlace(row, col, columns int) {
+	panic(fmt.Sprintf("wgmma: accumulator element (%d, %d), have %d rows and %d columns", row, col, M, columns))
 }
 
 // ofThread returns element i of a thread, both in range.

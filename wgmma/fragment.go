@@ -38,7 +38,7 @@ func accumulatorCoord(thread, i int) (row, col int) {
 // 0 to 63 or col not 0 to 255.
 func AccumulatorIndex(row, col int) (thread, i int) {
 	if row < 0 || row >= M || col < 0 || col >= maxN {
-		panic(fmt.Sprintf("wgmma: accumulator element (%d, %d), have %d rows and %d columns", row, col, M, maxN))
+		noPlace(row, col, maxN)
 	}
 	thread = row/16*32 + row%8*4 + col%8/2
 	i = col/8*4 + row%16/8*2 + col%2
