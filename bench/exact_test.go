@@ -179,13 +179,13 @@ func TestCompareHopperBits(t *testing.T) {
 		i = (i + 1) % w.M // that was in a row that is recomputed
 	}
 	second := false
-	s := &spoiler{multiplier: engine, spoil: func(_ int, c []float32) error {
+	s := spoiled(engine, func(_ int, c []float32) error {
 		if second {
 			c[i*w.N+j] = math.Float32frombits(math.Float32bits(c[i*w.N+j]) ^ 1)
 			second = false
 		}
 		return nil
-	}}
+	})
 	run := &Runner{Count: 1, MinTime: 1, Progress: func(p Progress) { second = p.Step == 1 }}
 	rep, err := run.compare(t.Context(), s, []Variant{{Workload: w, Depth: 1},
 		{Workload: w, Depth: 1, Kernel: "hopper-go"}})

@@ -120,19 +120,6 @@ func TestComparePrepacked(t *testing.T) {
 	}
 }
 
-// A forger multiplies by another matrix than the packed one.
-type forger struct {
-	multiplier
-	other gemm.AnyMatrix
-}
-
-func (f forger) Multiply(c, a, b gemm.AnyMatrix, opts ...gemm.Option) error {
-	if _, ok := b.(gemm.Matrix[float32]); !ok {
-		b = f.other
-	}
-	return f.multiplier.Multiply(c, a, b, opts...)
-}
-
 // TestPrepackedIsVerified finds out about a packed B that is not B.
 func TestPrepackedIsVerified(t *testing.T) {
 	engine := newTestEngine(t)
@@ -140,7 +127,12 @@ func TestPrepackedIsVerified(t *testing.T) {
 	packed := v
 	packed.Prepacked = true
 	other := newOperand(asm.F32, 40, 40, false)
-	other.fill(mix(v.Seed, 1))
+	forger := hook(func(c, a, b gemm.AnyMatrix, opts []gemm.Option) error {
+		if _, ok := b.(gemm.Matrix[float32]); !ok {
+			b = other.view
+		}
+		return engine.Multiply(c, a, b, opts...)
+	})
 	for name, spoil := range map[string]func(){
 		"C[":              func() { other.f32[41] += 1 },
 		"prepacked false": func() { other.f32[41] *= 1 + 0x1p-22 },
@@ -148,7 +140,7 @@ func TestPrepackedIsVerified(t *testing.T) {
 	} {
 		other.fill(mix(v.Seed, 1))
 		spoil()
-		rep, err := quick().compare(t.Context(), forger{engine, other.view}, []Variant{v, packed})
+		rep, err := quick().compare(t.Context(), forger, []Variant{v, packed})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,23 +193,28 @@ func TestCompareCold(t *testing.T) {
 	}
 }
 
-// A spoiler multiplies and then spoils what came out.
-type spoiler struct {
-	multiplier
-	calls int
-	spoil func(call int, c []float32) error
+// spoiled multiplies by m and then spoils what came out of a call, of which the first is 1.
+func spoiled(m multiplier, spoil func(call int, c []float32) error) hook {
+	calls := 0
+	return func(c, a, b gemm.AnyMatrix, opts []gemm.Option) error {
+		if err := m.Multiply(c, a, b, opts...); err != nil {
+			return err
+		}
+		calls++
+		return spoil(calls, data(c))
+	}
 }
 
-func (s *spoiler) Multiply(c, a, b gemm.AnyMatrix, opts ...gemm.Option) error {
-	if err := s.multiplier.Multiply(c, a, b, opts...); err != nil {
-		return err
-	}
-	s.calls++
-	return s.spoil(s.calls, c.(gemm.Matrix[float32]).Data)
-}
+// callsOfFirst is the number of calls in the warm-up of a slow multiplier.
+const callsOfFirst = 1
 
 func TestCompareFindsFaults(t *testing.T) {
 	engine := newTestEngine(t)
+	// slow takes so long that a run needs only a known number of calls.
+	slow := hook(func(c, a, b gemm.AnyMatrix, opts []gemm.Option) error {
+		time.Sleep(calibration + time.Millisecond)
+		return engine.Multiply(c, a, b, opts...)
+	})
 	wrong := errors.New("broken engine")
 	for _, test := range []struct {
 		name    string
@@ -242,7 +239,7 @@ func TestCompareFindsFaults(t *testing.T) {
 		{"error", func(call int, _ []float32) error { return wrong }, "", wrong},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := &spoiler{multiplier: slow{engine}, spoil: test.spoil}
+			s := spoiled(slow, test.spoil)
 			r := &Runner{Count: 1, MinTime: time.Nanosecond}
 			rep, err := r.compare(t.Context(), s, []Variant{square(40, asm.F32, 1), square(40, asm.F32, 2)})
 			if !errors.Is(err, test.err) {
@@ -262,27 +259,16 @@ func TestCompareFindsFaults(t *testing.T) {
 	}
 }
 
-// A slow multiplier takes so long that a run needs only a known number of calls.
-type slow struct{ multiplier }
-
-// callsOfFirst is the number of calls in the warm-up of a slow multiplier.
-const callsOfFirst = 1
-
-func (s slow) Multiply(c, a, b gemm.AnyMatrix, opts ...gemm.Option) error {
-	time.Sleep(calibration + time.Millisecond)
-	return s.multiplier.Multiply(c, a, b, opts...)
-}
-
 func TestCompareCancel(t *testing.T) {
 	engine := newTestEngine(t)
 	for _, after := range []int{1, 2, 3, 20} {
 		ctx, cancel := context.WithCancel(t.Context())
-		s := &spoiler{multiplier: engine, spoil: func(call int, _ []float32) error {
+		s := spoiled(engine, func(call int, _ []float32) error {
 			if call == after {
 				cancel()
 			}
 			return nil
-		}}
+		})
 		r := &Runner{Count: 1 << 20, MinTime: time.Millisecond}
 		if rep, err := r.compare(ctx, s, []Variant{square(64, asm.F32, 1)}); !errors.Is(err, context.Canceled) ||
 			rep != nil {
