@@ -15,15 +15,12 @@ import (
 // one arrival a phase.
 func newCluster(t testing.TB, r *rand.Rand, n, size int) (tile.Cluster, []barrier.Barrier) {
 	t.Helper()
-	c, bars := make(tile.Cluster, n), make([]barrier.Barrier, n)
+	c := make(tile.Cluster, n)
 	for i := range c {
 		c[i] = newShared(t, size)
 		randomBytes(r, c[i].Bytes())
-		if err := bars[i].Init(1); err != nil {
-			t.Fatal(err)
-		}
 	}
-	return c, bars
+	return c, newBarriers(t, n)
 }
 
 // A multicast leaves in every CTA of the mask what a load leaves there, and
