@@ -66,11 +66,9 @@ const (
 	SeedC      = 6 // the old one
 )
 
-// TF32Element returns what becomes of an element where the operand is tf32: an f32 whose low
+// TF32Element returns what becomes of an element x where the operand is tf32: an f32 whose low
 // bits matter.
-func TF32Element(i, seed uint32) float32 {
-	return float32(Element(i, seed) * 1.000123)
-}
+func TF32Element(x float32) float32 { return float32(x * 1.000123) }
 
 // scaleElement returns scale i of the rows of A or the columns of B, by the seed.
 func scaleElement(i, seed uint32) float32 {

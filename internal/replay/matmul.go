@@ -49,34 +49,28 @@ var activations = map[string]gemm.Activation{"identity": gemm.Identity, "relu": 
 func matrix(typ string, rows, cols int, turned bool, seed uint32) gemm.AnyMatrix {
 	switch typ {
 	case "tf32":
-		return filled(rows, cols, turned, func(i uint32) float32 { return golden.TF32Element(i, seed) })
+		return filled(rows, cols, turned, seed, golden.TF32Element)
 	case "f32":
-		return filled(rows, cols, turned, func(i uint32) float32 { return golden.Element(i, seed) })
+		return filled(rows, cols, turned, seed, func(x float32) float32 { return x })
 	case "bf16":
-		return filled(rows, cols, turned, func(i uint32) bf16.BF16 { return bf16.FromFloat32(golden.Element(i, seed)) })
+		return filled(rows, cols, turned, seed, bf16.FromFloat32)
 	case "f16":
-		return filled(rows, cols, turned, func(i uint32) float16.Float16 {
-			return float16.Fromfloat32(golden.Element(i, seed))
-		})
+		return filled(rows, cols, turned, seed, float16.Fromfloat32)
 	case "e4m3":
-		return filled(rows, cols, turned, func(i uint32) fp8.E4M3 {
-			return fp8.E4M3FromFloat32(golden.Element(i, seed))
-		})
+		return filled(rows, cols, turned, seed, fp8.E4M3FromFloat32)
 	case "e5m2":
-		return filled(rows, cols, turned, func(i uint32) fp8.E5M2 {
-			return fp8.E5M2FromFloat32(golden.Element(i, seed))
-		})
+		return filled(rows, cols, turned, seed, fp8.E5M2FromFloat32)
 	}
 	panic(fmt.Sprintf("replay: no elements of %q", typ)) // package golden lets none through
 }
 
-func filled[T gemm.Element](rows, cols int, turned bool, from func(i uint32) T) gemm.Matrix[T] {
+func filled[T gemm.Element](rows, cols int, turned bool, seed uint32, round func(float32) T) gemm.Matrix[T] {
 	m := gemm.NewMatrix[T](rows, cols)
 	if turned {
 		m = gemm.NewMatrix[T](cols, rows).T()
 	}
 	for i := range m.Data {
-		m.Data[i] = from(uint32(i))
+		m.Data[i] = round(golden.Element(uint32(i), seed))
 	}
 	return m
 }
