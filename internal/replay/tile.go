@@ -149,6 +149,9 @@ func load(c *golden.Copy) (string, error) {
 		return "", err
 	}
 	bar.ArriveExpectTx(m.BoxBytes())
+	if bar.TestWaitParity(0) {
+		return fmt.Sprintf("load %+v: %v before the copy, whose bytes it expects", c.Box, bar.State()), nil
+	}
 	if err := tile.Load(s, int(c.SharedOffset), m, c.Coord[:c.Rank], bar); err != nil {
 		return fmt.Sprintf("load %+v: %v", c.Box, err), nil
 	}
