@@ -29,7 +29,7 @@ func NewTensorMap[T any](data []T, cfg tile.Config) (*tile.TensorMap, error) {
 		cfg.DataType = typ
 	}
 	if cfg.Strides == nil {
-		stride := uint64(sizeof[T]())
+		stride := uint64(cfg.DataType.Size())
 		for _, n := range cfg.Dims[:max(len(cfg.Dims)-1, 0)] {
 			stride *= n
 			cfg.Strides = append(cfg.Strides, stride)

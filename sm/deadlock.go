@@ -51,7 +51,7 @@ func (c *cluster) deadlock() {
 func report(waiting []*runner) (waits []Wait) {
 	for len(waiting) > 0 {
 		r, n := waiting[0], 1
-		for n < len(waiting) && r.sameWait(waiting[n]) && waiting[n].self.follows(waiting[n-1].self) {
+		for n < len(waiting) && r.sameWait(waiting[n]) && waiting[n].agent().follows(waiting[n-1].agent()) {
 			n++
 		}
 		a, verb := r.agent(), "waits"
@@ -71,7 +71,7 @@ func report(waiting []*runner) (waits []Wait) {
 func (a *agent) follows(b *agent) bool { return a.rank == b.rank+b.lanes }
 
 func (r *runner) sameWait(o *runner) bool {
-	return r.cta == o.cta && r.self.kind == o.self.kind &&
+	return r.cta == o.cta && r.agent().kind == o.agent().kind &&
 		r.waits == o.waits && r.target == o.target && r.site == o.site
 }
 

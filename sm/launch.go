@@ -255,7 +255,7 @@ func functionName(kernel Kernel) string {
 	if f == nil {
 		return "kernel"
 	}
-	name := f.Name()
+	name := strings.ReplaceAll(f.Name(), "[...]", "") // what a generic function has for its type arguments
 	name = name[strings.LastIndex(name, "/")+1:]
 	parts := strings.Split(strings.TrimSuffix(name, "-fm"), ".")[1:] // -fm: the value of a method
 	for len(parts) > 1 && isClosure(parts[len(parts)-1]) {

@@ -136,13 +136,12 @@ func (d *declaration) name() string {
 
 func (d *declaration) find() string {
 	f := d.frame()
-	// Of several calls on a line, each has a place of its own in the code.
-	nth := 0
-	for b := d.before; b != nil && b.call == d.call; b = b.before {
+	nth := 0 // of the calls that came to the line one after another
+	for b := d.before; b != nil; b = b.before {
 		if g := b.frame(); g.Line != f.Line || g.File != f.File {
 			break
 		}
-		if b.site != d.site {
+		if b.call == d.call {
 			nth++
 		}
 	}
@@ -156,27 +155,22 @@ func (d *declaration) find() string {
 }
 
 // assigned returns the variable or field that the nth call of a function at a line of a file is
-// assigned to, or "" if there is no such file or assignment.
+// assigned to, or "" if there is no such file or assignment. Who comes to the line again, as the function that
+// makes each of a kernel's rings does, goes through its calls in the same order.
 func assigned(file string, line int, call string, nth int) (name string) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, file, nil, parser.SkipObjectResolution)
 	if err != nil {
 		return ""
 	}
+	var calls []ast.Expr
+	to := map[ast.Expr]ast.Expr{}
 	find := func(names []ast.Expr, values []ast.Expr) {
 		if len(names) != len(values) {
 			return
 		}
 		for i, v := range values {
-			c, ok := v.(*ast.CallExpr)
-			if !ok || fset.Position(c.Pos()).Line > line || fset.Position(c.End()).Line < line ||
-				lastName(c.Fun) != call {
-				continue
-			}
-			if nth == 0 {
-				name = lastName(names[i])
-			}
-			nth--
+			to[v] = names[i]
 		}
 	}
 	ast.Inspect(f, func(n ast.Node) bool {
@@ -191,10 +185,17 @@ func assigned(file string, line int, call string, nth int) (name string) {
 			find(names, n.Values)
 		case *ast.KeyValueExpr:
 			find([]ast.Expr{n.Key}, []ast.Expr{n.Value})
+		case *ast.CallExpr:
+			if fset.Position(n.Pos()).Line <= line && fset.Position(n.End()).Line >= line && lastName(n.Fun) == call {
+				calls = append(calls, n)
+			}
 		}
 		return true
 	})
-	return name
+	if len(calls) == 0 {
+		return ""
+	}
+	return lastName(to[calls[nth%len(calls)]])
 }
 
 // lastName returns the name of the function, variable or field that an expression means.
