@@ -89,10 +89,11 @@ type Fault struct {
 	Stack []byte
 	// Seed and Switches are those of a checked launch. A launch with this seed has the
 	// same fault. Switches is where its order differs from that of agents that run until
-	// they wait: [Explore] leaves as few as it can.
+	// they wait, nil if there are more than 262,144: [Explore] leaves as few as it can.
 	Seed     uint64
 	Switches []Switch
 
+	checked  bool // Seed is that of a checked launch
 	explored bool // Switches are those that Explore has left
 	cause    error
 }
@@ -135,6 +136,8 @@ func (f *Fault) Error() string {
 		for _, s := range f.Switches {
 			fmt.Fprintf(&b, "\n  %v", s)
 		}
+	case f.checked:
+		fmt.Fprintf(&b, "\n  seed %d", f.Seed)
 	}
 	if len(f.Stack) > 0 {
 		fmt.Fprintf(&b, "\n\n%s", f.Stack)
@@ -194,7 +197,7 @@ func (r *runner) stop(a *agent, f *Fault) {
 		f.Agent, f.Op, f.Site = a.String(), r.op, r.site.String()
 	}
 	if l.sched != nil {
-		f.Seed, f.Switches = l.Seed, l.sched.switches()
+		f.checked, f.Seed, f.Switches = true, l.Seed, l.sched.switches()
 	}
 	l.stop(f)
 }

@@ -60,6 +60,7 @@ type scheduler struct {
 	started int
 	copies  []*flight // under way, the oldest first
 	history []switched
+	tooMany bool // of them: none is kept
 
 	survey, offered int      // how many of the switches that a plan could have are wanted, were possible
 	options         []Switch // some of them

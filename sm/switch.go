@@ -15,9 +15,17 @@ type Switch struct {
 // String returns "step 17: thread 3 before Load at k.go:12 -> thread 1 in Store at k.go:9".
 func (s Switch) String() string { return fmt.Sprintf("step %d: %s -> %s", s.Step, s.From, s.To) }
 
+// mostNoted is how many switches are kept. A kernel with more is none that fewer would explain, or one that
+// loops until memory changes, which is not to take all memory for it.
+const mostNoted = 1 << 18
+
 // note keeps a choice that is not the one of agents that run until they wait. how is what
 // r, who had the turn, is doing.
 func (s *scheduler) note(r *runner, how string, c choice) {
+	if s.tooMany || len(s.history) == mostNoted {
+		s.history, s.tooMany = nil, true
+		return
+	}
 	w := switched{step: s.step, at: s.now(r), to: c, how: how}
 	if r != nil {
 		w.who = r.doing()
