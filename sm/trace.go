@@ -98,10 +98,11 @@ func (t *Trace) waited(r *runner, start time.Time) {
 	end := time.Now()
 	kind, name := spanWait, r.op
 	if m, ok := r.waits.(*mbar); ok {
-		switch name = m.name(); {
-		case strings.Contains(name, "full"):
+		name = m.name()
+		switch lower := strings.ToLower(name); { // kFull, too
+		case strings.Contains(lower, "full"):
 			kind = spanFull
-		case strings.Contains(name, "empty"):
+		case strings.Contains(lower, "empty"):
 			kind = spanEmpty
 		}
 	}
@@ -189,7 +190,8 @@ func (t *Trace) WriteTo(w io.Writer) (int64, error) {
 	return t.timeline().WriteTo(w)
 }
 
-// WriteLanes draws the trace as lanes of text of at most width columns, one for each agent.
+// WriteLanes draws the trace as lanes of text, one for each agent, of at most width columns where that leaves room
+// for them. Of more than 32 agents, and their copies, the others are counted only.
 func (t *Trace) WriteLanes(w io.Writer, width int) error {
 	return t.timeline().WriteLanes(w, width)
 }

@@ -48,7 +48,10 @@ func (t *Timeline) WriteLanes(w io.Writer, width int) error {
 	for _, k := range t.Kinds {
 		marks = append(marks, string(k.Mark)+" "+k.Name)
 	}
-	b.WriteString(strings.TrimRight(margin+strings.Join(marks, blank), " ") + "\n")
+	legend := strings.Join(marks, blank)
+	width = nameWidth + gap + columns + gap + shareWidth
+	margin = margin[:max(0, min(len(margin), width-utf8.RuneCountInString(legend)))]
+	b.WriteString(strings.TrimRight(margin+legend, " ") + "\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }
