@@ -122,7 +122,9 @@ func (t *Thread) exchange(dst, src Region, bar *Barrier) (to, from region, b *mb
 	t.holds(to, "destination", from.bytes)
 	b = t.bar(bar, to.cta)
 	t.arriving(b)
-	t.flight.reads = true
+	if t.flight.reads = true; from.bytes > 0 {
+		t.flight.now = t.copies(t.flight.now)
+	}
 	return to, from, b
 }
 

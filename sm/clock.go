@@ -5,8 +5,9 @@ import "sync"
 // A clock counts, for each CTA of a cluster, its accesses to other CTAs' shared memory
 // that its owner knows to be over. CTAs learn of each other's when they synchronize, so
 // whether an access comes before an exit is a matter of the program, not of the moment
-// (Lamport, Fidge, Mattern: vector clocks).
-type clock [maxCluster9]uint32
+// (Lamport, Fidge, Mattern: vector clocks). Behind those are the copies out of each CTA's
+// shared memory to others', which their issuer learns the end of from who has waited for them.
+type clock [2 * maxCluster9]uint32
 
 func (c *clock) join(d *clock) {
 	for i := range c {
@@ -20,6 +21,7 @@ type alive struct {
 	clock  clock
 	exited bool
 	access [maxCluster9]access // by other CTAs, the last of each
+	copied access              // by its own copies to other CTAs, the last
 }
 
 // An access of another CTA's shared memory.
@@ -95,4 +97,21 @@ func (c *cta) depart() {
 				"missing (or, around a flag, ThreadFence on both sides)", x.op, x.by)
 		}
 	}
+	if x := c.alive.copied; x.count > c.alive.clock[maxCluster9+c.rank] {
+		c.blame(site{}, RuleExit, "nothing says that the %s by %v has read its shared memory before this: cluster.sync is "+
+			"missing behind the wait for it", x.op, x.by)
+	}
+}
+
+// copies notes that a is about to issue a copy out of its CTA's shared memory, and returns what who waits for it knows.
+func (a *agent) copies(now clock) clock {
+	c := a.cta
+	if !c.alone() {
+		c.alive.mu.Lock()
+		n := c.alive.copied.count + 1
+		c.alive.copied = access{n, a.run.op, a.mark()}
+		c.alive.mu.Unlock()
+		now[maxCluster9+c.rank] = n
+	}
+	return now
 }
