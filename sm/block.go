@@ -49,6 +49,7 @@ type cta struct {
 	mem      *tile.Shared
 	used     int          // bytes of it, barriers included
 	declared *declaration // the last
+	layout   []placed     // of what it has declared, if it is not alone
 	mu       sync.Mutex   // guards barriers
 	barriers []*mbar
 
@@ -65,7 +66,7 @@ type cta struct {
 func (c *cta) reset(idx Dim3) {
 	c.idx = idx
 	c.begun, c.used, c.agents = false, 0, 0
-	c.declared, c.barriers, c.pipelines = nil, nil, nil
+	c.declared, c.barriers, c.pipelines, c.layout = nil, nil, nil, nil
 	c.threads.Store(0)
 	c.named = [namedBarriers]namedBarrier{}
 	c.warps, c.taken = nil, nil
@@ -153,6 +154,7 @@ func Shared[T any](b *Block, n, align int) *Array[T] {
 	}
 	offset := c.reserve(n*size, max(align, t.Align()))
 	c.declared = &declaration{site: c.main.site, call: "Shared", before: c.declared}
+	c.place(offset)
 	a := &Array[T]{cta: c, offset: offset, n: n, decl: c.declared, data: elements[T](c, offset, n)}
 	if c.launch.Check {
 		a.poison()
@@ -244,12 +246,13 @@ func ownWord(int) *barrier.Barrier { return new(barrier.Barrier) }
 // newBarriers declares n barriers by a call of that name. suffix is what a report adds to
 // the variable that has them, word(i) the state machine of one.
 func (c *cta) newBarriers(call, suffix string, n int, word func(i int) *barrier.Barrier) []Barrier {
-	c.reserve(8*n, 8)
+	offset := c.reserve(8*n, 8)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if suffix == "" || c.declared == nil || c.declared.site != c.main.site {
 		c.declared = &declaration{site: c.main.site, call: call, before: c.declared}
 	}
+	c.place(offset)
 	bars := make([]Barrier, n)
 	for i := range bars {
 		m := &mbar{cta: c, decl: c.declared, suffix: suffix, index: i, of: n, b: word(i)}

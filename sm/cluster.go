@@ -22,10 +22,42 @@ type cluster struct {
 	mu      sync.Mutex
 	runners map[*runner]struct{} // that have not ended
 
-	claimed int // bytes of shared memory that some CTA has declared, noted under Check
+	claimed int  // bytes of shared memory that some CTA has declared, noted under Check
+	first   *cta // that has started its agents, with mu
 
 	sync   clusterBarrier
 	fences fences
+}
+
+// placed is a declaration, and its address in shared memory.
+type placed struct {
+	*declaration
+	offset int
+}
+
+// place notes the address of what the CTA has declared last.
+func (c *cta) place(offset int) {
+	if !c.alone() {
+		c.layout = append(c.layout, placed{c.declared, offset})
+	}
+}
+
+// agree checks that a CTA has declared what the first of its cluster to start has: else a mapped address is one of
+// something else there. More, behind that, is no harm.
+func (c *cluster) agree(with *cta) {
+	c.mu.Lock()
+	if c.first == nil {
+		c.first = with
+	}
+	first := c.first
+	c.mu.Unlock()
+	for i := range min(len(first.layout), len(with.layout)) {
+		was, is := first.layout[i], with.layout[i]
+		if was.site != is.site || was.offset != is.offset {
+			with.body.fail(RuleShared, "%s begins at byte %d, where CTA %v, of its cluster, has declared %s at %d:"+
+				" every CTA declares the same", is.name(), is.offset, first.idx, was.name(), was.offset)
+		}
+	}
 }
 
 // fences is what is known to who executes a ThreadFence.
@@ -66,7 +98,7 @@ func (c *cluster) reset(i int) {
 		in := l.Cluster.at(rank)
 		cta.reset(Dim3{at.X*l.Cluster.X + in.X, at.Y*l.Cluster.Y + in.Y, at.Z*l.Cluster.Z + in.Z})
 	}
-	c.claimed = 0
+	c.claimed, c.first = 0, nil
 	c.sync = clusterBarrier{cluster: c}
 	c.fences = fences{}
 }

@@ -87,6 +87,7 @@ func (c *cta) start(parts ...Part) {
 		threads += int64(end - first)
 		agents += int64(p.end - p.first)
 	}
+	c.cluster.agree(c)
 	if agents == 0 {
 		return
 	}
