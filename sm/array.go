@@ -1,6 +1,7 @@
 package sm
 
 import (
+	"fmt"
 	"unsafe"
 
 	"example.com/leafhopper/bf16"
@@ -15,7 +16,8 @@ import (
 // (MapShared) too.
 type Array[T any] struct {
 	cta    *cta
-	offset int // of the first element, in bytes
+	home   *cta // that declared it, of which cta is a peer if it is mapped
+	offset int  // of the first element, in bytes
 	n      int
 	decl   *declaration
 	first  int // element of what was declared
@@ -61,9 +63,10 @@ func (a *Array[T]) At(i int) *Array[T] { return a.Slice(i, a.n) }
 
 // Slice returns the elements i to j-1.
 func (a *Array[T]) Slice(i, j int) *Array[T] {
-	return &Array[T]{
-		cta: a.cta, offset: a.offset + i*sizeof[T](), n: j - i, decl: a.decl, first: a.first + i, data: a.data[i:j:j],
-	}
+	b := *a
+	b.data, b.n = a.data[i:j:j], j-i
+	b.offset, b.first = a.offset+i*sizeof[T](), a.first+i
+	return &b
 }
 
 // MapShared returns the array that the cluster's CTA of that rank has at this address
@@ -139,18 +142,30 @@ func (a *Array[T]) Elements() []T { return a.data }
 // KMajor returns the matrix descriptor of a K-major operand that begins here, in rows of
 // a swizzle's span, as a tensor load with that swizzle writes them. The next step of K in
 // the same rows begins 32 bytes further; see [wgmma.KMajor]. It panics without a swizzle:
-// such an operand is a [wgmma.Descriptor] with offsets of its own.
-func (a *Array[T]) KMajor(s tile.Swizzle) wgmma.Descriptor { return wgmma.KMajor(a.offset, s) }
+// such an operand is a [wgmma.Descriptor] with offsets of its own. So it does if the array is a
+// peer's, which no instruction reads.
+func (a *Array[T]) KMajor(s tile.Swizzle) wgmma.Descriptor {
+	return wgmma.KMajor(a.operand("KMajor"), s)
+}
 
 // MNMajor returns the matrix descriptor of an MN-major (transposed) operand that begins
 // here, as tensor loads with that swizzle write boxes a span of M or N wide. If the operand
-// is wider, block is the distance of its boxes in bytes; see [wgmma.MNMajor].
+// is wider, block is the distance of its boxes in bytes; see [wgmma.MNMajor]. It panics as KMajor does.
 func (a *Array[T]) MNMajor(s tile.Swizzle, block ...int) wgmma.Descriptor {
-	d := wgmma.MNMajor(a.offset, s, 0)
+	d := wgmma.MNMajor(a.operand("MNMajor"), s, 0)
 	if len(block) > 0 {
 		d.LBO = block[0]
 	}
 	return d
+}
+
+// operand returns the address for a descriptor, which means that of the CTA whose warpgroup has it.
+func (a *Array[T]) operand(what string) int {
+	if a.cta != a.home {
+		panic(fmt.Sprintf("sm: %s of %s of CTA %v, which is a peer's: wgmma reads the CTA's own shared memory",
+			what, a.decl.name(), a.cta.idx))
+	}
+	return a.offset
 }
 
 // dataTypeOf returns the type of a tensor map whose elements are T's.

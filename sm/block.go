@@ -155,7 +155,7 @@ func Shared[T any](b *Block, n, align int) *Array[T] {
 	offset := c.reserve(n*size, max(align, t.Align()))
 	c.declared = &declaration{site: c.main.site, call: "Shared", before: c.declared}
 	c.place(offset)
-	a := &Array[T]{cta: c, offset: offset, n: n, decl: c.declared, data: elements[T](c, offset, n)}
+	a := &Array[T]{cta: c, home: c, offset: offset, n: n, decl: c.declared, data: elements[T](c, offset, n)}
 	if c.launch.Check {
 		a.poison()
 	}

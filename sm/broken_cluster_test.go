@@ -1,7 +1,11 @@
 package sm_test
 
 import (
+	"testing"
+
+	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/sm"
+	"example.com/leafhopper/tile"
 )
 
 func clusterTwins() []twin {
@@ -93,4 +97,90 @@ func clusterTwins() []twin {
 		rule: sm.RuleBarrier,
 		want: []string{"thread 0 at", "WaitParity: bar is a barrier of CTA ("},
 	}}
+}
+
+// TestLayoutsDiffer has the arrays of a cluster's CTAs at other addresses.
+func TestLayoutsDiffer(t *testing.T) {
+	cfg := sm.Config{Grid: sm.Dim3{X: 2}, Cluster: sm.Dim3{X: 2}}
+	for _, late := range []bool{false, true} {
+		err := launch(t, cfg, func(b *sm.Block) {
+			more := func() { // what only one CTA needs
+				if b.ClusterRank() == 0 {
+					sm.Shared[int32](b, 64, 16)
+				}
+			}
+			if !late {
+				more()
+			}
+			x := sm.Shared[int32](b, 64, 16)
+			if late {
+				more()
+			}
+			b.Threads(func(t *sm.Thread) {
+				x.Store(t, 0, int32(1+b.Idx.X))
+				t.ClusterSync()
+				if got := x.MapShared(1-b.ClusterRank()).Load(t, 0); got != int32(2-b.Idx.X) {
+					panic("another array")
+				}
+				t.ClusterSync()
+			})
+		})
+		if late && err != nil {
+			t.Errorf("more behind what both have: %v", err)
+		} else if !late {
+			faultOf(t, err, sm.RuleShared, "every CTA declares the same")
+		}
+	}
+}
+
+// TestDescriptorOfPeer makes the operand of an instruction of another CTA's memory.
+func TestDescriptorOfPeer(t *testing.T) {
+	cfg := sm.Config{Grid: sm.Dim3{X: 2}, Cluster: sm.Dim3{X: 2}, Block: sm.Dim3{X: 128}}
+	for name, descriptor := range map[string]func(x *sm.Array[bf16.BF16]){
+		"KMajor":  func(x *sm.Array[bf16.BF16]) { x.KMajor(tile.Swizzle128B) },
+		"MNMajor": func(x *sm.Array[bf16.BF16]) { x.At(64).MNMajor(tile.Swizzle128B) },
+	} {
+		err := launch(t, cfg, func(b *sm.Block) {
+			x := sm.Shared[bf16.BF16](b, 64*64, 1024)
+			b.Warpgroups(func(w *sm.Warpgroup) {
+				descriptor(x.MapShared(1).MapShared(b.ClusterRank())) // its own, by way of a peer's
+				descriptor(x.MapShared(1 - b.ClusterRank()))
+			})
+		})
+		faultOf(t, err, sm.RulePanic, name+" of x of CTA", "which is a peer's")
+	}
+}
+
+// TestExitWhileCopyReads has a CTA leave as soon as it has issued a copy to a peer, or when the peer has waited for it.
+func TestExitWhileCopyReads(t *testing.T) {
+	cfg := sm.Config{Grid: sm.Dim3{X: 2}, Cluster: sm.Dim3{X: 2}}
+	for _, m := range modes {
+		for _, waits := range []bool{false, true} {
+			err := launch(t, in(m, cfg), func(b *sm.Block) {
+				x, y, bar := sm.Shared[int32](b, 64, 16), sm.Shared[int32](b, 64, 16), b.Barrier()
+				b.Threads(func(t *sm.Thread) {
+					bar.Init(t, 1)
+					for i := range 64 {
+						x.Store(t, i, int32(i))
+					}
+					t.FenceProxyAsync()
+					t.ClusterSync()
+					if b.ClusterRank() == 1 {
+						t.CopyBulk(y.MapShared(0), x, bar.MapShared(0))
+					} else {
+						bar.ArriveTx(t, 1, 256)
+						bar.WaitParity(t, 0)
+					}
+					if waits {
+						t.ClusterSync()
+					}
+				})
+			})
+			if waits && err != nil {
+				t.Errorf("%s: %v", mode(m), err)
+			} else if !waits {
+				faultOf(t, err, sm.RuleExit)
+			}
+		}
+	}
 }

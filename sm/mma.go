@@ -39,7 +39,22 @@ func (w *Warpgroup) Fence() {
 // instruction's.
 func (w *Warpgroup) MMA(op wgmma.Op, d *wgmma.Accumulator, a wgmma.Operand, b wgmma.Descriptor) {
 	w.enter("MMA")
+	if a, ok := a.(wgmma.Descriptor); ok && op.TransposeA {
+		w.spans(op, "A", a, wgmma.M)
+	}
+	if op.TransposeB {
+		w.spans(op, "B", b, op.N)
+	}
 	w.check(w.issuer().MMA(op, d, a, b))
+}
+
+// spans is for an MN-major operand of n rows or columns: if they are more than its swizzle spans, and nothing says
+// where the others are, the instruction reads the first again.
+func (w *Warpgroup) spans(op wgmma.Op, operand string, d wgmma.Descriptor, n int) {
+	if bytes, span := n*op.Kind.ElementSize(), d.Swizzle.Span(); d.LBO == 0 && span > 0 && bytes > span {
+		w.fail(RuleWGMMA, "%v: operand %s is %d bytes wide, its swizzle spans %d, and the distance of its boxes is 0 "+
+			"(see MNMajor)", op, operand, bytes, span)
+	}
 }
 
 // CommitGroup makes a group of the instructions issued since the last time

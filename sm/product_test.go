@@ -198,3 +198,18 @@ func BenchmarkSyncThreads(b *testing.B) {
 		b.Fatal(err)
 	}
 }
+
+// TestWideWithoutBoxes has a B of 128 columns of which nothing says where the second 64 are.
+func TestWideWithoutBoxes(t *testing.T) {
+	err := launch(t, sm.Config{Block: sm.Dim3{X: 128}}, func(b *sm.Block) {
+		a, x := sm.Shared[bf16.BF16](b, 64*64, 1024), sm.Shared[bf16.BF16](b, 128*64, 1024)
+		b.Warpgroups(func(w *sm.Warpgroup) {
+			d := w.Accumulators(wgmma.F32, 128)
+			w.Fence()
+			w.MMA(wgmma.Op{N: 128, TransposeB: true}, d, a.KMajor(tile.Swizzle128B), x.MNMajor(tile.Swizzle128B))
+			w.CommitGroup()
+			w.WaitGroup(0)
+		})
+	})
+	faultOf(t, err, sm.RuleWGMMA, "operand B is 256 bytes wide, its swizzle spans 128")
+}
