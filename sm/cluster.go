@@ -14,7 +14,8 @@ type cluster struct {
 	launch *launch
 	ctas   []*cta
 
-	active   atomic.Int64 // runners that can go on, and copies under way
+	active   atomic.Int64 // runners that can go on, and copies under way; below 0 after a deadlock
+	dozing   atomic.Int64 // runners that are stuck, and do not count as active, but look again
 	progress atomic.Int64 // events that may end a wait
 	polled   int          // under Check, tries that found nothing changed
 	polledAt int64        // progress then
@@ -186,25 +187,47 @@ func (c *cluster) progressed() {
 // idle counts that a runner or a copy is active no more.
 func (c *cluster) idle() {
 	race.Release(unsafe.Pointer(c))
-	if c.count(-1) == 0 && !c.launch.stopped() {
+	if c.count(-1) == 0 && !c.launch.stopped() && c.dead() {
 		race.Acquire(unsafe.Pointer(c))
 		c.deadlock()
 	}
 }
 
-// resume counts r, which was idle, as active again. It does not return if all were idle: a
-// deadlock has been found.
+// deadlocked is far below what runners and copies that still come count.
+const deadlocked = -1 << 40
+
+// dead reports whether nobody can go on. While another cluster can, those that are stuck may see what it
+// does in global memory when they look again.
+func (c *cluster) dead() bool {
+	race.Hide()
+	defer race.Show()
+	if c.dozing.Load() > 0 && c.launch.active.Load() > 0 {
+		return false
+	}
+	return c.active.CompareAndSwap(0, deadlocked)
+}
+
+// doze counts r, which is stuck, as idle.
+func (c *cluster) doze() {
+	race.Hide()
+	c.dozing.Add(1)
+	race.Show()
+	c.idle()
+}
+
+// resume counts r, which has dozed, as active again. It does not return if a deadlock has been found.
 func (c *cluster) resume(r *runner) {
 	race.Hide()
 	for {
 		n := c.active.Load()
-		if n == 0 {
+		if n < 0 {
 			<-r.wake
 			race.Show()
 			r.unwind()
 		}
 		if c.active.CompareAndSwap(n, n+1) {
 			c.launch.active.Add(1)
+			c.dozing.Add(-1)
 			race.Show()
 			return
 		}

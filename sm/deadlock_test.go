@@ -1,6 +1,7 @@
 package sm_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -254,5 +255,26 @@ func TestLarge(t *testing.T) {
 		})
 	}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestTriesBesideFlag has a loop over try_wait look at a flag, too, that a CTA of another cluster sets.
+func TestTriesBesideFlag(t *testing.T) {
+	var abort atomic.Bool
+	err := launch(t, sm.Config{Grid: sm.Dim3{X: 2}, Resident: 2}, func(b *sm.Block) {
+		bar := b.Barrier()
+		b.Threads(func(th *sm.Thread) {
+			if b.Idx.X == 1 {
+				time.Sleep(300 * time.Millisecond) // computes
+				abort.Store(true)
+				return
+			}
+			bar.Init(th, 1)
+			for !bar.TryWaitParity(th, 0) && !abort.Load() {
+			}
+		})
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

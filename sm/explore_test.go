@@ -3,7 +3,11 @@ package sm_test
 import (
 	"context"
 	"errors"
+	"runtime"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"example.com/leafhopper/sm"
 )
@@ -196,4 +200,54 @@ func TestSeedsDiffer(t *testing.T) {
 	if len(orders) < 15 {
 		t.Errorf("20 seeds make %d orders", len(orders))
 	}
+}
+
+// TestMemoryOfSpin has agents loop under Check until memory changes, which it does not.
+func TestMemoryOfSpin(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	ctx, stop := context.WithTimeout(t.Context(), 3*time.Second)
+	defer stop()
+	var n atomic.Int32
+	err := sm.Launch(ctx, sm.Config{Grid: sm.Dim3{X: 4}, Resident: 2, Check: true}, func(b *sm.Block) {
+		b.Threads(func(th *sm.Thread) {
+			n.Add(1)
+			for n.Load() < 4 {
+				th.ThreadFence(sm.ScopeDevice)
+			}
+		})
+	})
+	runtime.ReadMemStats(&after)
+	if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 256 {
+		t.Errorf("%d MB in three seconds (%v)", mb, err)
+	}
+}
+
+// TestExploreNamesSeed finds a fault that no switch is needed for.
+func TestExploreNamesSeed(t *testing.T) {
+	err := sm.Explore(t.Context(), sm.Config{Seed: 7}, 1, func(b *sm.Block) {
+		bar := b.Barrier()
+		b.Threads(func(t *sm.Thread) { bar.Arrive(t) })
+	})
+	if err == nil || !strings.Contains(err.Error(), "seed 7") {
+		t.Errorf("got %v, want its seed, 7", err)
+	}
+}
+
+// TestReset explores a kernel that changes what it reads in global memory.
+func TestReset(t *testing.T) {
+	var next atomic.Int32
+	kernel := func(b *sm.Block) {
+		b.Threads(func(t *sm.Thread) {
+			if next.Add(1) != 1 {
+				panic("not the first")
+			}
+		})
+	}
+	reset := func() { next.Store(0) }
+	if err := sm.Explore(t.Context(), sm.Config{Reset: reset}, 20, kernel); err != nil {
+		t.Error(err)
+	}
+	faultOf(t, sm.Explore(t.Context(), sm.Config{}, 20, kernel), sm.RulePanic, "not the first")
 }

@@ -65,6 +65,10 @@ type Config struct {
 	Seed     uint64
 	Schedule Schedule
 
+	// Reset, if not nil, is called before the kernel is launched: for [Explore], which launches it again and again, it
+	// restores what the kernel changes in global memory.
+	Reset func()
+
 	Trace *Trace // collects what the agents did when, if not nil
 	Name  string // of the kernel, in messages; empty is the name of its function
 }
@@ -76,7 +80,8 @@ type Kernel = func(*Block)
 
 // Launch runs kernel for every CTA of the grid and returns when the last agent has
 // ended. It returns nil, an error of cfg, a [*Fault] if the kernel does what a GPU
-// would fault on or PTX leaves undefined, or the cause of ctx if that ended first.
+// would fault on or PTX leaves undefined, or, if ctx ended first, an error that wraps its cause and says where
+// the agents were.
 // The first fault stops all agents: each ends at its next operation, with its
 // deferred functions run. If for five seconds none does, because they wait for something of Go
 // or loop, Launch returns an error that says so, and leaves them behind.
@@ -109,6 +114,7 @@ type launch struct {
 	moves atomic.Int64  // turns given, and runners that have ended
 	mu    sync.Mutex
 	err   error                 // why it stopped
+	stood []stand               // where agents were then, if ctx has stopped it
 	live  map[*cluster]struct{} // those resident
 }
 
@@ -194,6 +200,9 @@ func (l *launch) run(ctx context.Context) error {
 	if err := cause(ctx); err != nil {
 		return err
 	}
+	if l.Reset != nil {
+		l.Reset()
+	}
 	l.Trace.begin()
 	ended := make(chan struct{})
 	var watch sync.WaitGroup
@@ -213,7 +222,7 @@ func (l *launch) run(ctx context.Context) error {
 	}()
 	watch.Wait()
 	l.become(stateOver)
-	return l.err
+	return l.told()
 }
 
 // cause returns why ctx has ended, nil if it has not.

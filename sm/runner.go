@@ -190,6 +190,9 @@ func (r *runner) start(f func()) {
 		returned := false
 		defer func() {
 			r.recovered(recover(), returned)
+			if !returned {
+				c.launch.unwound(r)
+			}
 			r.exit()
 		}()
 		if !c.launch.stopped() {
@@ -309,7 +312,7 @@ func (l *launch) busy() int64 {
 func (r *runner) doze(m *mbar, d time.Duration, stuck bool) bool {
 	c := r.cta.cluster
 	if stuck {
-		c.idle()
+		c.doze()
 	}
 	if s := c.launch.sched; s != nil {
 		r.alone(func() { s.doze(r) })

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -74,7 +76,7 @@ func (l *launch) watch(ctx context.Context, ended <-chan struct{}) {
 	}()
 	select {
 	case <-ctx.Done():
-		l.stop(cause(ctx))
+		l.stop(&outOfTime{cause(ctx), min(int(l.started.Load()), l.clusters)})
 	case <-l.stops:
 	case <-ended:
 	}
@@ -86,6 +88,66 @@ const (
 	toDisperse = 1
 	toLeave    = 5
 )
+
+// outOfTime is the end of a launch's context, when so many clusters had begun.
+type outOfTime struct {
+	error
+	begun int
+}
+
+func (e *outOfTime) Unwrap() error { return e.error }
+
+// A stand is an operation that agents were at, or had done last, when the context ended.
+type stand struct {
+	op     string
+	at     site
+	agent  string // the first
+	others int
+}
+
+// unwound notes where r was when its launch stopped, which has been unwound for that.
+func (l *launch) unwound(r *runner) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, ok := errors.AsType[*outOfTime](l.err); !ok || r.op == "" || r.self == nil && r.cta.agents > 0 {
+		return // the kernel function waits for its agents
+	}
+	i := slices.IndexFunc(l.stood, func(s stand) bool { return s.op == r.op && s.at == r.site })
+	if i < 0 {
+		l.stood = append(l.stood, stand{r.op, r.site, fmt.Sprintf("%v of CTA %v", r.agent(), r.cta.idx), 0})
+	} else {
+		l.stood[i].others++
+	}
+}
+
+// mostStands is how many a message lists.
+const mostStands = 8
+
+// told returns why the launch has stopped, if it has. Of a context that has ended before agents which wait for
+// memory it says what a deadlock's report would.
+func (l *launch) told() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	end, ok := errors.AsType[*outOfTime](l.err)
+	if !ok {
+		return l.err
+	}
+	var b strings.Builder
+	if n := l.clusters - end.begun; n > 0 {
+		fmt.Fprintf(&b, "; %d of %d CTAs had not begun (Config.Resident)", n*l.Cluster.Size(), l.Grid.Size())
+	}
+	for i, s := range l.stood {
+		if i == mostStands {
+			b.WriteString("; and elsewhere")
+			break
+		}
+		fmt.Fprintf(&b, "; %s at %v: %s", s.op, s.at, s.agent)
+		if s.others > 0 {
+			fmt.Fprintf(&b, " and %d others", s.others)
+		}
+	}
+	return fmt.Errorf("%w%s", l.err, b.String())
+}
 
 // outlast waits until the agents have ended, which the launch has told to, and sees to it that they can.
 func (l *launch) outlast(ended <-chan struct{}) {
