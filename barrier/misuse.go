@@ -91,7 +91,7 @@ func misuseDead(op string, w uint64) {
 	r := deadRule(w)
 	switch r {
 	case RuleInvalidated:
-		misuse(op, r, "0 operations may follow Invalidate before Init, this is 1")
+		misuse(op, r, "Init with a count of 1..%d is all that may follow Invalidate", MaxCount)
 	case RuleDropped:
 		misuse(op, r, "expected count 0, want 1..%d; only Invalidate is left", MaxCount)
 	}

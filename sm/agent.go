@@ -7,8 +7,8 @@ import (
 	"example.com/leafhopper/wgmma"
 )
 
-// An Agent is who does an operation: a [*Thread], a [*Warp] or a [*Warpgroup]. The
-// threads of the latter two run in lockstep, so that an operation of theirs is one of
+// An Agent is who does an operation: a [*Thread], a [*Warp], a [*Warpgroup] or a [*Group]. The
+// threads of the latter run in lockstep, so that an operation of theirs is one of
 // each of their threads: they arrive 32 and 128 times.
 //
 // An agent belongs to the goroutine that its function runs on: on another agent's it is a

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/sm"
 	"example.com/leafhopper/tile"
 )
@@ -46,5 +47,37 @@ func TestBarrier(t *testing.T) {
 	})
 	if err == nil || !strings.Contains(err.Error(), "waits for bar phase 0: 1 of 2 arrivals missing") {
 		t.Error(err)
+	}
+}
+
+// TestStridesOfBytes leaves out the strides of a tensor whose type is not the slice's.
+func TestStridesOfBytes(t *testing.T) {
+	data := make([]byte, 2*64*8)
+	x := bf16.FromBits(make([]uint16, 64*8))
+	for i := range x {
+		x[i] = bf16.FromFloat32(float32(i % 251))
+	}
+	copy(data, bf16Bytes(x))
+	m, err := sm.NewTensorMap(data, tile.Config{DataType: tile.BFloat16, Dims: []uint64{64, 8}, Box: []uint32{64, 8}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = sm.Launch(t.Context(), sm.Config{}, func(b *sm.Block) {
+		buf, bar := sm.Shared[bf16.BF16](b, 64*8, 128), b.Barrier()
+		b.Threads(func(th *sm.Thread) {
+			bar.Init(th, 1)
+			bar.ArriveTx(th, 1, m.BoxBytes())
+			th.LoadTensor(buf, m, bar, 0, 0)
+			bar.WaitParity(th, 0)
+			for i := range x {
+				if got := buf.Load(th, i); got != x[i] {
+					t.Errorf("element (%d, %d) is %v, want %v", i%64, i/64, got, x[i])
+					return
+				}
+			}
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

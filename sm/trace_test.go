@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"example.com/leafhopper/sm"
@@ -164,5 +165,40 @@ func TestTraceLanes(t *testing.T) {
 	}
 	if n := count(readTrace(t, tr), "CTA (0,0,0), warpgroup 1", "mma"); n != 8 {
 		t.Errorf("%d groups of instructions in two launches, want 8", n)
+	}
+}
+
+// TestLanesWithinWidth draws lanes whose marks take more columns than their names leave.
+func TestLanesWithinWidth(t *testing.T) {
+	var tr sm.Trace
+	err := sm.Launch(t.Context(), sm.Config{Block: sm.Dim3{X: 64}, Trace: &tr}, func(b *sm.Block) {
+		kFull := b.Barrier()
+		b.Start(sm.Warps(0, 2, func(w *sm.Warp) {
+			if w.Rank() == 0 {
+				kFull.Init(w.Thread(0), 1)
+			}
+			w.SyncThreads()
+			if w.Rank() == 0 {
+				time.Sleep(20 * time.Millisecond)
+				kFull.Arrive(w.Thread(0))
+			} else {
+				kFull.WaitParity(w, 0)
+			}
+		}))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := tr.WriteLanes(&text, 80); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(text.String()) {
+		if n := utf8.RuneCountInString(strings.TrimSpace(line)); n > 80 || utf8.RuneCountInString(line) > 81 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	if !strings.Contains(text.String(), "wait full ") || strings.Count(text.String(), "wait full") < 2 {
+		t.Errorf("the wait for kFull is none for a full barrier:\n%s", text.String())
 	}
 }
