@@ -65,8 +65,8 @@ type Option func(*Warpgroup)
 func Checked() Option { return func(w *Warpgroup) { w.checked = true } }
 
 // Within bounds what descriptors address to the first bytes of the shared memory, as a CTA
-// has asked for them.
-func Within(bytes int) Option { return func(w *Warpgroup) { w.within = bytes } }
+// has asked for them: none of it if bytes is negative.
+func Within(bytes int) Option { return func(w *Warpgroup) { w.within = max(bytes, 0) } }
 
 // NewWarpgroup returns a warpgroup whose descriptors address shared. A nil
 // shared is an empty one.

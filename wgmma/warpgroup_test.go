@@ -354,6 +354,10 @@ func TestErrors(t *testing.T) {
 	if err := NewWarpgroup(nil).MMA(Op{N: 16}, f32, NewFragment(BF16F32), Descriptor{}); err == nil {
 		t.Error("no error without shared memory")
 	}
+	if err := NewWarpgroup(w.shared, Within(-1)).MMA(Op{N: 16}, f32, w.a, w.b); err == nil ||
+		!strings.Contains(err.Error(), "shared memory has 0") {
+		t.Errorf("within -1 bytes: error %v", err)
+	}
 }
 
 func TestStrings(t *testing.T) {
