@@ -7,8 +7,9 @@
 package golden
 
 import (
-	"bytes"
+	"bufio"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -28,10 +29,11 @@ func Read(path string) ([]byte, error) {
 		return nil, fmt.Errorf("golden: %w", err)
 	}
 	defer f.Close()
-	data, err := readAll(f)
-	if err == nil && strings.HasSuffix(path, ".gz") {
-		data, err = gunzip(data)
+	read := readAll
+	if strings.HasSuffix(path, ".gz") {
+		read = gunzip
 	}
+	data, err := read(f)
 	if err != nil {
 		return nil, fmt.Errorf("golden: %s: %w", path, err)
 	}
@@ -47,8 +49,9 @@ func readAll(r io.Reader) ([]byte, error) {
 	return data, err
 }
 
-func gunzip(b []byte) ([]byte, error) {
-	src := bytes.NewReader(b)
+// gunzip decompresses what it reads as it goes.
+func gunzip(r io.Reader) ([]byte, error) {
+	src := bufio.NewReader(r) // of which gzip reads no byte too many
 	z, err := gzip.NewReader(src)
 	if err != nil {
 		return nil, err
@@ -58,10 +61,14 @@ func gunzip(b []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if src.Len() > 0 {
-		return nil, fmt.Errorf("%d bytes behind the gzip stream", src.Len())
+	switch _, err := src.ReadByte(); err {
+	case io.EOF:
+		return data, nil
+	case nil:
+		return nil, errors.New("data behind the gzip stream")
+	default:
+		return nil, err
 	}
-	return data, nil
 }
 
 // lines splits a text file, whose last line must end like the others.

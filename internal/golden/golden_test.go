@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -189,6 +190,16 @@ func TestReadGzip(t *testing.T) {
 	if _, err := Read(filepath.Join(t.TempDir(), "none")); err == nil {
 		t.Error("no error for a missing file")
 	}
+	if err := os.Truncate(path, 1<<30); err != nil { // far more than memory should hold of a broken file
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := Read(path)
+	runtime.ReadMemStats(&after)
+	if read := after.TotalAlloc - before.TotalAlloc; err == nil || read > maxFile {
+		t.Errorf("%d bytes allocated for a file with 1 GiB behind the stream: %v", read, err)
+	}
 }
 
 func FuzzParseCopies(f *testing.F) {
@@ -224,7 +235,7 @@ func FuzzParseText(f *testing.F) {
 		if words, err := ParseWords(data); err == nil && len(words) != n {
 			t.Errorf("%d words in %d lines", len(words), n)
 		}
-		if text, err := gunzip(data); err == nil && len(text) > maxFile {
+		if text, err := gunzip(bytes.NewReader(data)); err == nil && len(text) > maxFile {
 			t.Errorf("%d bytes decompressed", len(text))
 		}
 	})
