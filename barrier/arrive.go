@@ -121,6 +121,16 @@ func (b *Barrier) CompleteTx(bytes int) {
 	}
 }
 
+// CheckTx returns the [*Misuse] with which CompleteTx of bytes would panic now, or nil. Whoever is to write those
+// bytes first can ask before that.
+func (b *Barrier) CheckTx(bytes int) error {
+	w := b.word.Load()
+	if uint(bytes) > MaxTx || w&txMask <= uint64(bytes)<<txShift {
+		return txMisuse("CompleteTx", w, bytes, -bytes)
+	}
+	return nil
+}
+
 // finish replaces w by the first word of the phase after v, which is
 // complete, and wakes those who wait for it. It reports whether w was still
 // current.

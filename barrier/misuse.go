@@ -68,12 +68,16 @@ func (r Rule) String() string {
 	return ruleText[r]
 }
 
-// The functions below never return. They are kept out of line so that the
+// The functions misuse* never return. They are kept out of line so that the
 // operations stay small.
 
 //go:noinline
 func misuse(op string, r Rule, format string, args ...any) {
-	panic(&Misuse{op, r, fmt.Sprintf(format, args...)})
+	panic(newMisuse(op, r, format, args...))
+}
+
+func newMisuse(op string, r Rule, format string, args ...any) *Misuse {
+	return &Misuse{op, r, fmt.Sprintf(format, args...)}
 }
 
 func deadRule(w uint64) Rule {
@@ -87,15 +91,17 @@ func deadRule(w uint64) Rule {
 }
 
 //go:noinline
-func misuseDead(op string, w uint64) {
+func misuseDead(op string, w uint64) { panic(deadMisuse(op, w)) }
+
+func deadMisuse(op string, w uint64) *Misuse {
 	r := deadRule(w)
 	switch r {
 	case RuleInvalidated:
-		misuse(op, r, "Init with a count of 1..%d is all that may follow Invalidate", MaxCount)
+		return newMisuse(op, r, "Init with a count of 1..%d is all that may follow Invalidate", MaxCount)
 	case RuleDropped:
-		misuse(op, r, "expected count 0, want 1..%d; only Invalidate is left", MaxCount)
+		return newMisuse(op, r, "expected count 0, want 1..%d; only Invalidate is left", MaxCount)
 	}
-	misuse(op, r, "call Init with a count of 1..%d first, the word is %#x", MaxCount, w)
+	return newMisuse(op, r, "call Init with a count of 1..%d first, the word is %#x", MaxCount, w)
 }
 
 // misuseArrive explains why n arrivals with bytes were refused at w.
@@ -122,18 +128,19 @@ func misuseNoComplete(op string, w uint64, n int) {
 	misuse(op, RuleNoComplete, "count %d, want less than the %d pending (%s)", n, pendingOf(w), stateOf(w))
 }
 
-// misuseTx explains why bytes, which change the balance by delta, were
-// refused at w.
-//
 //go:noinline
-func misuseTx(op string, w uint64, bytes, delta int) {
+func misuseTx(op string, w uint64, bytes, delta int) { panic(txMisuse(op, w, bytes, delta)) }
+
+// txMisuse explains why bytes, which change the balance by delta, are refused
+// at w.
+func txMisuse(op string, w uint64, bytes, delta int) *Misuse {
 	if bytes < 0 || bytes > MaxTx {
-		misuse(op, RuleTx, "bytes %d, want 0..%d", bytes, MaxTx)
+		return newMisuse(op, RuleTx, "bytes %d, want 0..%d", bytes, MaxTx)
 	}
 	if isDead(w) {
-		misuseDead(op, w)
+		return deadMisuse(op, w)
 	}
-	misuse(op, RuleTx, "bytes %d take the balance from %d to %d, want %d..%d",
+	return newMisuse(op, RuleTx, "bytes %d take the balance from %d to %d, want %d..%d",
 		bytes, txOf(w), txOf(w)+delta, -MaxTx, MaxTx)
 }
 

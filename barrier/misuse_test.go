@@ -289,3 +289,39 @@ func TestUnobserved(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckTx asks before it completes bytes, in every state.
+func TestCheckTx(t *testing.T) {
+	for name, prepare := range map[string]func(b *Barrier){
+		"new":         nil,
+		"fresh":       func(*Barrier) {},
+		"expecting":   func(b *Barrier) { b.ExpectTx(100) },
+		"far behind":  func(b *Barrier) { b.CompleteTx(MaxTx - 100) },
+		"full":        func(b *Barrier) { b.ExpectTx(MaxTx) },
+		"invalidated": func(b *Barrier) { b.Invalidate() },
+		"dropped":     func(b *Barrier) { b.ArriveDrop() },
+	} {
+		for _, bytes := range []int{math.MinInt, -1, 0, 99, 100, 101, MaxTx, MaxTx + 1, math.MaxInt} {
+			var b Barrier
+			if prepare != nil {
+				if err := b.Init(1); err != nil {
+					t.Fatal(err)
+				}
+				prepare(&b)
+			}
+			before := b.State()
+			err := b.CheckTx(bytes)
+			if after := b.State(); after != before {
+				t.Errorf("%s: CheckTx(%d) changes the barrier from %v to %v", name, bytes, before, after)
+			}
+			var panicked any
+			func() {
+				defer func() { panicked = recover() }()
+				b.CompleteTx(bytes)
+			}()
+			if (err == nil) != (panicked == nil) || err != nil && err.Error() != panicked.(*Misuse).Error() {
+				t.Errorf("%s: CheckTx(%d) = %v, CompleteTx panics with %v", name, bytes, err, panicked)
+			}
+		}
+	}
+}

@@ -17,6 +17,11 @@ func (t *Thread) CopyAsync(dst *Shared, offset int, src []byte, bar *barrier.Bar
 	if err := checkTx(op, len(src)); err != nil {
 		return err
 	}
+	if bar != nil {
+		if err := t.checkBarrier(op, bar, len(src)); err != nil {
+			return err
+		}
+	}
 	c := newTransfer(len(src), 1, []receiver{{dst.mem, bar}})
 	c.fetch = func() []byte { return src }
 	c.put = func(dst, src []byte, lo, hi int) { copy(dst[offset+lo:], src[lo:hi]) }
@@ -55,13 +60,13 @@ func (t *Thread) word(
 	op string, dst *Shared, offset int, word []byte, bar *barrier.Barrier, put func(to, word []byte),
 ) error {
 	n := len(word)
-	switch {
-	case n != 4 && n != 8 && n != 16:
+	if n != 4 && n != 8 && n != 16 {
 		return fmt.Errorf("tile: %s: %d bytes, want 4, 8 or 16", op, n)
-	case bar == nil:
-		return errNoBarrier(op)
 	}
 	if err := dst.checkRange(op, "destination", offset, n, n); err != nil {
+		return err
+	}
+	if err := t.checkBarrier(op, bar, n); err != nil {
 		return err
 	}
 	var staged [16]byte

@@ -27,9 +27,13 @@ type Global struct {
 // Both addresses and the size must be multiples of 16, not negative; a size of 0 is legal.
 // (An H200 faults on an address and silently drops the last 8 of 24 bytes.)
 // LoadBulk reports an error, and neither writes nor signals, when they are not,
-// when a range leaves its memory, and when size exceeds [barrier.MaxTx].
+// when a range leaves its memory, when size exceeds [barrier.MaxTx], and when
+// bar cannot take the bytes as [Load] has it.
 func LoadBulk(dst *Shared, offset int, src Global, at, size int, bar *barrier.Barrier) error {
 	if err := checkLoadBulk(dst, offset, src, at, size); err != nil {
+		return err
+	}
+	if err := checkBarrier("bulk load", bar, size); err != nil {
 		return err
 	}
 	copy(dst.mem[offset:offset+size], src.Bytes[at:])
@@ -48,6 +52,9 @@ func CopyBulk(dst *Shared, offset int, src *Shared, from, size int, bar *barrier
 	if err := checkExchange("bulk copy", dst, offset, src, from, size); err != nil {
 		return err
 	}
+	if err := checkBarrier("bulk copy", bar, size); err != nil {
+		return err
+	}
 	copy(dst.mem[offset:offset+size], src.mem[from:])
 	if bar != nil {
 		bar.CompleteTx(size)
@@ -57,7 +64,7 @@ func CopyBulk(dst *Shared, offset int, src *Shared, from, size int, bar *barrier
 
 // StoreBulk copies size bytes from shared memory to offset at of global memory
 // (PTX cp.async.bulk.global.shared::cta), under the rules of [LoadBulk] except
-// the one of [barrier.MaxTx].
+// those of barriers.
 func StoreBulk(dst Global, at int, src *Shared, offset, size int) error {
 	if err := checkStore("bulk store", dst, at, src, offset, size); err != nil {
 		return err
@@ -107,6 +114,18 @@ func checkSize(op string, size int) error {
 func checkTx(op string, size int) error {
 	if size > barrier.MaxTx {
 		return fmt.Errorf("tile: %s: size %d exceeds the %d bytes that a barrier counts", op, size, barrier.MaxTx)
+	}
+	return nil
+}
+
+// checkBarrier reports whether bar, if it is not nil, can complete the bytes of a
+// copy: if not, that would come to light after they are written.
+func checkBarrier(op string, bar *barrier.Barrier, bytes int) error {
+	if bar == nil {
+		return nil
+	}
+	if err := bar.CheckTx(bytes); err != nil {
+		return fmt.Errorf("tile: %s: %w", op, err)
 	}
 	return nil
 }

@@ -29,9 +29,12 @@ type Cluster []*Shared
 // LoadMulticast is [Load] into every CTA of the mask (PTX cp.async.bulk.tensor
 // with multicast::cluster). The box is fetched once. It reports an error, and
 // neither writes nor signals anywhere, under the conditions of Load for any of
-// the receivers and when mask or bars do not fit the cluster.
+// the receivers or their barriers and when mask or bars do not fit the cluster.
 func (c Cluster) LoadMulticast(mask uint16, offset int, m *TensorMap, coord []int32, bars []barrier.Barrier) error {
 	if err := c.checkTile(mask, offset, m, coord, bars); err != nil {
+		return err
+	}
+	if err := c.checkBarriers("multicast", mask, bars, m.BoxBytes()); err != nil {
 		return err
 	}
 	var first []byte
@@ -51,6 +54,9 @@ func (c Cluster) LoadMulticast(mask uint16, offset int, m *TensorMap, coord []in
 // with multicast::cluster), with errors like those of [Cluster.LoadMulticast].
 func (c Cluster) LoadBulkMulticast(mask uint16, offset int, src Global, at, size int, bars []barrier.Barrier) error {
 	if err := c.checkBulk(mask, offset, src, at, size, bars); err != nil {
+		return err
+	}
+	if err := c.checkBarriers("bulk multicast", mask, bars, size); err != nil {
 		return err
 	}
 	for rank := range members(mask) {
@@ -103,6 +109,18 @@ func (c Cluster) checkMask(op string, mask uint16, bars []barrier.Barrier) error
 		return fmt.Errorf("tile: %s: mask %#b names CTA %d of a cluster of %d", op, mask, bits.Len16(mask)-1, len(c))
 	case bars != nil && len(bars) != len(c):
 		return fmt.Errorf("tile: %s: %d barriers for a cluster of %d CTAs", op, len(bars), len(c))
+	}
+	return nil
+}
+
+func (c Cluster) checkBarriers(op string, mask uint16, bars []barrier.Barrier, bytes int) error {
+	if bars == nil {
+		return nil
+	}
+	for rank := range members(mask) {
+		if err := checkBarrier(op, &bars[rank], bytes); err != nil {
+			return fmt.Errorf("%w (CTA %d)", err, rank)
+		}
 	}
 	return nil
 }

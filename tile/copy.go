@@ -21,10 +21,13 @@ import (
 // Load reports an error, and neither writes nor signals, when coord has not
 // one coordinate for each dimension, when the inner coordinate is not a
 // multiple of 16 bytes (the hardware faults), when offset is not a multiple of
-// 128, when the box does not fit dst, or when m has no memory. Signalling a
-// barrier that is not alive panics, as [barrier.Barrier.CompleteTx] does.
+// 128, when the box does not fit dst, when m has no memory, or when bar cannot
+// take the bytes: it is not alive, or their balance would leave its range.
 func Load(dst *Shared, offset int, m *TensorMap, coord []int32, bar *barrier.Barrier) error {
 	if err := checkLoad(dst, offset, m, coord); err != nil {
+		return err
+	}
+	if err := checkBarrier("load", bar, m.BoxBytes()); err != nil {
 		return err
 	}
 	m.load(dst.mem, offset, coord)

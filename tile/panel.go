@@ -157,7 +157,8 @@ func (m *PanelMap) BoxBytes(rows, k int) int {
 // or one, or those of every CTA of a cluster for a multicast. row must be a
 // multiple of the panel width and k0 of the elements of a word. What of the box
 // lies outside the operand becomes zero, and so does what its last panel and its
-// last word have beyond rows and k. After an error dst and bars are as before.
+// last word have beyond rows and k. After an error, which a barrier that cannot take
+// the units is too, dst and bars are as before.
 func (m *PanelMap) Load(dst []byte, row, rows, k0, k int, bars []barrier.Barrier) error {
 	if m.kernel == nil {
 		return errors.New("tile: zero PanelMap; make one with NewPanelMap")
@@ -181,6 +182,11 @@ func (m *PanelMap) Load(dst []byte, row, rows, k0, k int, bars []barrier.Barrier
 	if len(bars) > 0 && n/PanelTxUnit > barrier.MaxTx {
 		return fmt.Errorf("tile: panel box of %d x %d has %d bytes, a barrier counts %d",
 			rows, k, n, barrier.MaxTx*PanelTxUnit)
+	}
+	for i := range bars {
+		if err := bars[i].CheckTx(n / PanelTxUnit); err != nil {
+			return fmt.Errorf("tile: panel box: %w", err)
+		}
 	}
 	inRows, inK := max(0, min(rows, m.rows-row)), max(0, min(k, m.k-k0))
 	at := k0*m.stride + row*m.size

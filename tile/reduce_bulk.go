@@ -33,6 +33,9 @@ func ReduceShared(
 	if err != nil {
 		return err
 	}
+	if err := checkBarrier("shared reduce", bar, size); err != nil {
+		return err
+	}
 	reduceBytes(dst.mem[offset:offset+size], src.mem[from:], combine)
 	if bar != nil {
 		bar.CompleteTx(size)

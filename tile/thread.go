@@ -30,7 +30,8 @@ import (
 type Thread struct {
 	// Execute, if not nil, is called with every transfer as it is issued and decides when
 	// its pieces land, on which goroutine: one that completes barriers it must bring to its
-	// end, one of a group it may. None is given to a goroutine of its own then.
+	// end, one of a group it may. None is given to a goroutine of its own then, and whether
+	// a barrier can take the bytes shows when they land.
 	Execute func(*Transfer)
 
 	open   []*Transfer   // issued since the last commit

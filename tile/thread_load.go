@@ -10,13 +10,13 @@ import (
 
 // Load is the asynchronous [Load]. It also reports an error if bar is nil,
 // because nothing else tells when the load is over. As the GPU faults when a
-// copy completes a barrier that is not alive, the program panics.
+// copy completes a barrier that is not alive any more, the program panics.
 func (t *Thread) Load(dst *Shared, offset int, m *TensorMap, coord []int32, bar *barrier.Barrier) error {
 	if err := checkLoad(dst, offset, m, coord); err != nil {
 		return err
 	}
-	if bar == nil {
-		return errNoBarrier("load")
+	if err := t.checkBarrier("load", bar, m.BoxBytes()); err != nil {
+		return err
 	}
 	t.launch(m.tileTransfer(offset, coord, []receiver{{dst.mem, bar}}))
 	return nil
@@ -30,8 +30,8 @@ func (t *Thread) LoadMulticast(
 	if err := c.checkTile(mask, offset, m, coord, bars); err != nil {
 		return err
 	}
-	if bars == nil {
-		return errNoBarrier("multicast")
+	if err := t.checkBarriers("multicast", c, mask, bars, m.BoxBytes()); err != nil {
+		return err
 	}
 	t.launch(m.tileTransfer(offset, coord, c.receivers(mask, bars)))
 	return nil
@@ -43,8 +43,8 @@ func (t *Thread) LoadBulk(dst *Shared, offset int, src Global, at, size int, bar
 	if err := checkLoadBulk(dst, offset, src, at, size); err != nil {
 		return err
 	}
-	if bar == nil {
-		return errNoBarrier("bulk load")
+	if err := t.checkBarrier("bulk load", bar, size); err != nil {
+		return err
 	}
 	t.launch(bulkTransfer(offset, src.Bytes[at:at+size], []receiver{{dst.mem, bar}}))
 	return nil
@@ -58,8 +58,8 @@ func (t *Thread) LoadBulkMulticast(
 	if err := c.checkBulk(mask, offset, src, at, size, bars); err != nil {
 		return err
 	}
-	if bars == nil {
-		return errNoBarrier("bulk multicast")
+	if err := t.checkBarriers("bulk multicast", c, mask, bars, size); err != nil {
+		return err
 	}
 	t.launch(bulkTransfer(offset, src.Bytes[at:at+size], c.receivers(mask, bars)))
 	return nil
@@ -71,8 +71,8 @@ func (t *Thread) CopyBulk(dst *Shared, offset int, src *Shared, from, size int, 
 	if err := checkExchange("bulk copy", dst, offset, src, from, size); err != nil {
 		return err
 	}
-	if bar == nil {
-		return errNoBarrier("bulk copy")
+	if err := t.checkBarrier("bulk copy", bar, size); err != nil {
+		return err
 	}
 	t.launch(bulkTransfer(offset, src.mem[from:from+size], []receiver{{dst.mem, bar}}))
 	return nil
@@ -87,8 +87,8 @@ func (t *Thread) ReduceShared(
 	if err != nil {
 		return err
 	}
-	if bar == nil {
-		return errNoBarrier("shared reduce")
+	if err := t.checkBarrier("shared reduce", bar, size); err != nil {
+		return err
 	}
 	c := bulkTransfer(offset, src.mem[from:from+size], []receiver{{dst.mem, bar}})
 	c.put = func(dst, staged []byte, lo, hi int) {
@@ -97,6 +97,29 @@ func (t *Thread) ReduceShared(
 	c.whole = nil
 	t.launch(c)
 	return nil
+}
+
+// checkBarrier validates the barrier that an asynchronous copy completes. The copy may land at once, so bar has to
+// take its bytes now; with Execute it lands when that says, which may be when bar can.
+func (t *Thread) checkBarrier(op string, bar *barrier.Barrier, bytes int) error {
+	switch {
+	case bar == nil:
+		return errNoBarrier(op)
+	case t.Execute != nil:
+		return nil
+	}
+	return checkBarrier(op, bar, bytes)
+}
+
+// checkBarriers is the same for a multicast.
+func (t *Thread) checkBarriers(op string, c Cluster, mask uint16, bars []barrier.Barrier, bytes int) error {
+	switch {
+	case bars == nil:
+		return errNoBarrier(op)
+	case t.Execute != nil:
+		return nil
+	}
+	return c.checkBarriers(op, mask, bars, bytes)
 }
 
 func errNoBarrier(op string) error {
