@@ -22,10 +22,7 @@ func (t *Thread) CopyAsync(dst *Shared, offset int, src []byte, bar *barrier.Bar
 			return err
 		}
 	}
-	c := newTransfer(len(src), 1, []receiver{{dst.mem, bar}})
-	c.fetch = func() []byte { return src }
-	c.put = func(dst, src []byte, lo, hi int) { copy(dst[offset+lo:], src[lo:hi]) }
-	t.launch(c)
+	t.launch(bulkTransfer(offset, src, 1, []receiver{{dst.mem, bar}}))
 	return nil
 }
 

@@ -46,7 +46,7 @@ func (t *Thread) LoadBulk(dst *Shared, offset int, src Global, at, size int, bar
 	if err := t.checkBarrier("bulk load", bar, size); err != nil {
 		return err
 	}
-	t.launch(bulkTransfer(offset, src.Bytes[at:at+size], []receiver{{dst.mem, bar}}))
+	t.launch(bulkTransfer(offset, src.Bytes[at:at+size], bulkAlign, []receiver{{dst.mem, bar}}))
 	return nil
 }
 
@@ -61,7 +61,7 @@ func (t *Thread) LoadBulkMulticast(
 	if err := t.checkBarriers("bulk multicast", c, mask, bars, size); err != nil {
 		return err
 	}
-	t.launch(bulkTransfer(offset, src.Bytes[at:at+size], c.receivers(mask, bars)))
+	t.launch(bulkTransfer(offset, src.Bytes[at:at+size], bulkAlign, c.receivers(mask, bars)))
 	return nil
 }
 
@@ -74,7 +74,7 @@ func (t *Thread) CopyBulk(dst *Shared, offset int, src *Shared, from, size int, 
 	if err := t.checkBarrier("bulk copy", bar, size); err != nil {
 		return err
 	}
-	t.launch(bulkTransfer(offset, src.mem[from:from+size], []receiver{{dst.mem, bar}}))
+	t.launch(bulkTransfer(offset, src.mem[from:from+size], bulkAlign, []receiver{{dst.mem, bar}}))
 	return nil
 }
 
@@ -90,7 +90,7 @@ func (t *Thread) ReduceShared(
 	if err := t.checkBarrier("shared reduce", bar, size); err != nil {
 		return err
 	}
-	c := bulkTransfer(offset, src.mem[from:from+size], []receiver{{dst.mem, bar}})
+	c := bulkTransfer(offset, src.mem[from:from+size], bulkAlign, []receiver{{dst.mem, bar}})
 	c.put = func(dst, staged []byte, lo, hi int) {
 		reduceBytes(dst[offset+lo*bulkAlign:offset+hi*bulkAlign], staged[lo*bulkAlign:], combine)
 	}
@@ -155,12 +155,12 @@ func (m *TensorMap) tileTransfer(offset int, coord []int32, to []receiver) *Tran
 	return t
 }
 
-// bulkTransfer is the copy of src, whose units are of 16 bytes.
-func bulkTransfer(offset int, src []byte, to []receiver) *Transfer {
-	t := newTransfer(len(src)/bulkAlign, bulkAlign, to)
+// bulkTransfer is the copy of src, whose units are of unit bytes.
+func bulkTransfer(offset int, src []byte, unit int, to []receiver) *Transfer {
+	t := newTransfer(len(src)/unit, unit, to)
 	t.fetch = func() []byte { return slices.Clone(src) }
 	t.put = func(dst, staged []byte, lo, hi int) {
-		copy(dst[offset+lo*bulkAlign:], staged[lo*bulkAlign:hi*bulkAlign])
+		copy(dst[offset+lo*unit:], staged[lo*unit:hi*unit])
 	}
 	t.whole = func() {
 		for _, r := range to {

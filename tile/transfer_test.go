@@ -1,6 +1,7 @@
 package tile
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -100,5 +101,43 @@ func TestExecute(t *testing.T) {
 	}
 	if loads != 1 || stores != 1 {
 		t.Errorf("Execute was given %d loads and %d stores, want one of each", loads, stores)
+	}
+}
+
+// After Read a source is the caller's again, whatever copies it.
+func TestTransferRead(t *testing.T) {
+	s, err := NewShared(64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var issued *Transfer
+	th := Thread{Execute: func(c *Transfer) { issued = c }}
+	for name, issue := range map[string]func(src []byte, b *barrier.Barrier) error{
+		"LoadBulk":   func(src []byte, b *barrier.Barrier) error { return th.LoadBulk(s, 0, Global{Bytes: src}, 0, 16, b) },
+		"CopyAsync":  func(src []byte, b *barrier.Barrier) error { return th.CopyAsync(s, 0, src, b) },
+		"StoreAsync": func(src []byte, b *barrier.Barrier) error { return th.StoreAsync(s, 0, src, b) },
+	} {
+		for _, pieces := range []bool{false, true} {
+			src := bytes.Repeat([]byte{1}, 16)
+			b, _ := barrier.New(1)
+			b.ArriveExpectTx(16)
+			clear(s.Bytes())
+			if err := issue(src, b); err != nil {
+				t.Fatal(err)
+			}
+			if pieces {
+				issued.Split(rand.New(rand.NewPCG(3, 4)))
+				issued.Step()
+			} else {
+				issued.Read()
+			}
+			for i := range src {
+				src[i] = 9
+			}
+			issued.Finish()
+			if got := s.Bytes()[:16]; !bytes.Equal(got, bytes.Repeat([]byte{1}, 16)) || !b.TestWaitParity(0) {
+				t.Errorf("%s, in pieces %v: %v landed, want what was read", name, pieces, got)
+			}
+		}
 	}
 }
