@@ -3,6 +3,7 @@ package golden
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"testing"
 )
 
@@ -199,10 +200,29 @@ func FuzzParseMMAs(f *testing.F) {
 	})
 }
 
+// FuzzParseDescriptors varies the headers of records, each followed by as many results as it tells, and where the file
+// is cut: inputs of whole files, most of which are accepted, keep the fuzzer busy making them smaller.
 func FuzzParseDescriptors(f *testing.F) {
-	f.Add(encodeDescriptor(sampleDescriptor()))
-	f.Add(encodeDescriptor(sampleDescriptor())[:100])
-	f.Fuzz(func(t *testing.T, data []byte) {
+	c := sampleDescriptor()
+	c.N = 8
+	header := encodeDescriptor(c)[:descriptorHeader]
+	f.Add(header, 0)
+	f.Add(slices.Concat(header, header), 0)
+	f.Add(header, 1000)
+	f.Add(header[:50], 0)
+	f.Fuzz(func(t *testing.T, headers []byte, cut int) {
+		if len(headers) > 2*descriptorHeader {
+			return
+		}
+		var data []byte
+		for h := range slices.Chunk(headers, descriptorHeader) {
+			data = append(data, h...)
+			if len(h) == descriptorHeader {
+				n := min(binary.LittleEndian.Uint32(h), 256)
+				data = append(data, bytes.Repeat(h[12:14], int(MMARows*n))...)
+			}
+		}
+		data = data[:len(data)-min(max(cut, 0), len(data))]
 		cases, err := ParseDescriptors(data)
 		if err != nil {
 			return
