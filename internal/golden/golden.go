@@ -22,8 +22,16 @@ import (
 const maxFile = 64 << 20
 
 // Read returns the contents of the file at path, decompressed if its name ends
-// in ".gz". Data behind the gzip stream is an error.
+// in ".gz". Data behind the gzip stream is an error, and so is what is no regular
+// file: to open a named pipe may take until somebody writes to it.
 func Read(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("golden: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("golden: %s: not a regular file (%v)", path, info.Mode())
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("golden: %w", err)
