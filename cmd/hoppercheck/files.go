@@ -135,7 +135,7 @@ func (c *config) find(say func(format string, args ...any)) ([]file, error) {
 		recordings := 0
 		var skipped []string
 		for _, path := range paths {
-			base := strings.TrimSuffix(filepath.Base(path), ".gz")
+			base := plain(path)
 			at := slices.IndexFunc(kinds, func(k kind) bool { return k.name.MatchString(base) })
 			if at >= 0 {
 				recordings++
@@ -146,8 +146,8 @@ func (c *config) find(say func(format string, args ...any)) ([]file, error) {
 				files = append(files, file{path, &kinds[at]})
 			case !folder && len(dirs) == 1:
 				return nil, fmt.Errorf("%s: %s", path, unfit(base))
-			case !companions.MatchString(base):
-				skipped = append(skipped, path)
+			case !companions.MatchString(base) || !folder && !accompanies(path, dirs):
+				skipped = append(skipped, fmt.Sprintf("%s: skipped: %s", path, unfit(base)))
 			}
 		}
 		if folder && recordings == 0 {
@@ -155,8 +155,8 @@ func (c *config) find(say func(format string, args ...any)) ([]file, error) {
 		}
 		// Another name beside recordings may be a mistake of who made them.
 		if c.verbose || given && (!folder || recordings > 0) {
-			for _, path := range skipped {
-				say("%s: skipped: %s", path, unfit(filepath.Base(path)))
+			for _, text := range skipped {
+				say("%s", text)
 			}
 		}
 	}
@@ -181,12 +181,39 @@ func (c *config) find(say func(format string, args ...any)) ([]file, error) {
 	return files, nil
 }
 
+// plain is the name of the file at path, without .gz.
+func plain(path string) string { return strings.TrimSuffix(filepath.Base(path), ".gz") }
+
 // unfit says why a file of that name, without .gz, is not replayed.
 func unfit(base string) string {
 	if m := companions.FindStringSubmatch(base); m != nil {
 		return "replayed with " + m[1] + ".json, not alone"
 	}
 	return "not the name of a recording"
+}
+
+// accompanies reports whether the recording that the companion at path belongs to is among dirs, by its own name or in
+// its folder.
+func accompanies(path string, dirs []string) bool {
+	folder, name := absolute(filepath.Dir(path)), companions.ReplaceAllString(plain(path), "$1.json")
+	for _, suffix := range []string{"", ".gz"} {
+		recording := filepath.Join(folder, name+suffix)
+		if _, err := os.Stat(recording); err == nil && slices.ContainsFunc(dirs, func(dir string) bool {
+			dir = absolute(dir)
+			return dir == folder || dir == recording
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// absolute is filepath.Abs, which fails only if there is no working directory.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return filepath.Clean(path)
 }
 
 // list returns the files in a folder, or path if it is a file.

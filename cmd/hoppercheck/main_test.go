@@ -254,13 +254,38 @@ func TestSkipped(t *testing.T) {
 			test.args[i] = filepath.Join(dir, name)
 		}
 		code, stdout, stderr := check(t, test.args...)
-		if lines := len(test.args); code != exitUnreadable || stdout != "" || strings.Count(stderr, "\n") != lines ||
+		lines := 1
+		if len(test.args) == 2 {
+			lines = 3 // of which two say why each is skipped
+		}
+		if code != exitUnreadable || stdout != "" || strings.Count(stderr, "\n") != lines ||
 			!strings.HasSuffix(stderr, test.want+"\n") || strings.Contains(stderr, " in ") {
 			t.Errorf("%q: exit %d, want %d and %q: %q %q", test.args, code, exitUnreadable, test.want, stderr, stdout)
 		}
 	}
-	if code, _, stderr := check(t, filepath.Join(dir, "tma_tf32.txt")); code != cli.OK || stderr != "" {
+	words, rows := filepath.Join(dir, "tma_tf32.txt"), filepath.Join(dir, "cublas_rows.bin")
+	if code, _, stderr := check(t, words); code != cli.OK || stderr != "" {
 		t.Errorf("a file: exit %d: %q", code, stderr)
+	}
+	const lost = "cublas_rows.bin: skipped: replayed with cublas.json, not alone\n"
+	if code, _, stderr := check(t, words, rows); code != cli.OK || stderr != "hoppercheck: "+filepath.Join(dir, lost) {
+		t.Errorf("rows without their products: exit %d: %q", code, stderr)
+	}
+}
+
+// Files of first rows that are named are skipped in silence where the products are replayed, however they are named.
+func TestCompanions(t *testing.T) {
+	dir := place(t, map[string][]byte{
+		"cublas.json": recording(t, "cublas.json"), "cublas_rows.bin": recording(t, "cublas_rows.bin"),
+	})
+	t.Chdir(dir)
+	for _, args := range [][]string{
+		{dir}, {"."}, {"cublas.json", "cublas_rows.bin"}, {"cublas_rows.bin", "./cublas.json"}, {dir, "cublas_rows.bin"},
+		{filepath.Join(dir, "cublas_rows.bin"), "cublas.json"},
+	} {
+		if code, _, stderr := check(t, append(args, "-max-flops", "1e6")...); code != cli.OK || stderr != "" {
+			t.Errorf("%q: exit %d: %q", args, code, stderr)
+		}
 	}
 }
 
