@@ -11,8 +11,8 @@
 // names, and how many were left out.
 //
 // The exit status is 0 if everything agreed, 1 if a record differs, 2 if a file
-// could not be read, the result not be written, or the arguments are bad, and 130
-// after an interrupt.
+// could not be read, the result not be written, or the arguments are bad, such as
+// a -max-flops that leaves nothing to compare, and 130 after an interrupt.
 package main
 
 import (
@@ -33,7 +33,7 @@ func main() { cli.Main(run) }
 // What else than that all agree, or an interrupt, the exit status says.
 const (
 	exitDifferent  = cli.Failed
-	exitUnreadable = cli.Usage // or unwritable, or bad arguments
+	exitUnreadable = cli.Usage // or unwritable, or nothing compared, or bad arguments
 )
 
 // A config is the command line.
@@ -60,7 +60,8 @@ cublas_fp8_tf32.json or cublas_epilogue.json. A line below the table says how ma
 which -v names, and how many were left out.
 
 Exit status: 0 all agree, 1 a record differs, 2 a file is unreadable, the result
-cannot be written or the arguments are bad, 130 after an interrupt.
+cannot be written, nothing was compared or the arguments are bad,
+130 after an interrupt.
 
 Flags:
 `
@@ -170,6 +171,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	if err := write(stdout, c, results); err != nil {
 		say("writing the result: %v", err)
+		return exitUnreadable
+	}
+	records, leftOut := 0, 0
+	for _, r := range results {
+		records, leftOut = records+r.records, leftOut+r.leftOut
+	}
+	if records == 0 && leftOut > 0 {
+		say("nothing compared: %d products of more than %g operations left out (-max-flops)", leftOut, c.maxFlops)
 		return exitUnreadable
 	}
 	return code

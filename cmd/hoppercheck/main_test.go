@@ -316,13 +316,17 @@ func TestNoRecordings(t *testing.T) {
 	}
 }
 
-// Products over the bound do not count as records.
+// Products over the bound do not count as records; where there is nothing else, nothing has agreed.
 func TestLeftOut(t *testing.T) {
 	code, stdout, stderr := check(t, "-run", "cublas.json", "-max-flops", "0", "-format", "json")
 	all := rows(t, stdout)
-	if code != cli.OK || len(all) != 1 || !reflect.DeepEqual(all[0], row{File: "cublas.json", LeftOut: 50}) ||
-		stderr != "" {
+	if code != exitUnreadable || len(all) != 1 || !reflect.DeepEqual(all[0], row{File: "cublas.json", LeftOut: 50}) ||
+		stderr != "hoppercheck: nothing compared: 50 products of more than 0 operations left out (-max-flops)\n" {
 		t.Errorf("exit %d, %+v: %q", code, all, stderr)
+	}
+	code, _, stderr = check(t, "-run", "cublas.json|tf32.txt", "-max-flops", "0")
+	if code != cli.OK || stderr != "" {
+		t.Errorf("beside other records: exit %d: %q", code, stderr)
 	}
 }
 
