@@ -1,4 +1,4 @@
-// Package docs has the tests of what is written for readers: links lead somewhere.
+// Package docs has the tests of what is written for readers: links lead somewhere, tests that are named are there.
 package docs
 
 import (
@@ -94,6 +94,24 @@ func TestLinks(t *testing.T) {
 			if _, err := os.Stat(filepath.Join("..", name)); err != nil {
 				t.Errorf("%s: %v", path, err)
 			}
+		}
+	}
+}
+
+// TestTests looks for the tests that the page on fidelity names.
+func TestTests(t *testing.T) {
+	code := ""
+	for _, text := range read(t, "_test.go") {
+		code += text
+	}
+	page := read(t, "docs/fidelity.md")["../docs/fidelity.md"]
+	names := regexp.MustCompile("`(Test[A-Z]\\w*)`").FindAllStringSubmatch(page, -1)
+	if len(names) < 50 {
+		t.Errorf("only %d tests are named", len(names))
+	}
+	for _, name := range names {
+		if !strings.Contains(code, "\nfunc "+name[1]+"(t *testing.T)") {
+			t.Errorf("fidelity.md: there is no %s", name[1])
 		}
 	}
 }

@@ -64,9 +64,13 @@ func TestTensorMapGolden(t *testing.T) {
 // Every recorded load leaves the same shared memory and signals the same bytes; every store and every reduction
 // leaves the same global memory, and shared memory as it was.
 func TestCopyGolden(t *testing.T) {
-	copies, err := golden.ParseCopies(readGolden(t, "tma.bin.gz"))
-	if err != nil {
-		t.Fatal(err)
+	var copies []golden.Copy
+	for _, name := range []string{"tma.bin.gz", "tma_tf32.bin.gz"} {
+		some, err := golden.ParseCopies(readGolden(t, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		copies = append(copies, some...)
 	}
 	var loads, stores, reductions int
 	for i := range copies {
@@ -83,8 +87,8 @@ func TestCopyGolden(t *testing.T) {
 			t.Errorf("copy %d: %s, %v", i, text, err)
 		}
 	}
-	if loads != 754 || stores != 616 || reductions != 130 {
-		t.Errorf("%d loads, %d stores, %d reductions replayed, want 754, 616, 130", loads, stores, reductions)
+	if loads != 907 || stores != 725 || reductions != 130 {
+		t.Errorf("%d loads, %d stores, %d reductions replayed, want 907, 725, 130", loads, stores, reductions)
 	}
 }
 

@@ -198,7 +198,7 @@ inline CopyCase random_copy(Rng& rng) {
     c.kind = rng.below(2);
     c.seed = rng.next();
     if (c.kind == 1 && rng.chance(4)) c.red = rng.range(1, 8);
-    m.dtype = c.red != 0 ? random_reduced_type(rng, c.red) : static_cast<int>(rng.below(kF32FTZ + 1));
+    m.dtype = c.red != 0 ? random_reduced_type(rng, c.red) : static_cast<int>(rng.below(kTF32FTZ + 1));
     m.rank = c.red != 0 || !rng.chance(4) ? 2 : rng.range(1, 5);
     m.swizzle = rng.below(4);
     m.nan_fill = m.dtype >= kF16 ? rng.below(2) : 0;
