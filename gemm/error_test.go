@@ -240,11 +240,27 @@ func TestEngineErrors(t *testing.T) {
 	}
 }
 
-// TestStages asks for tiles so small that their stages cannot be counted.
+// TestStages asks for tiles so small that their stages cannot be counted, which leaves an earlier trace as it was.
 func TestStages(t *testing.T) {
+	var tr gemm.Trace
+	lanes := func() string {
+		var w strings.Builder
+		if err := tr.WriteLanes(&w, 80); err != nil {
+			t.Fatal(err)
+		}
+		return w.String()
+	}
+	x := gemm.NewMatrix[float32](40, 40)
+	if err := gemm.Multiply(gemm.NewMatrix[float32](40, 40), x, x, gemm.WithTrace(&tr), gemm.WithDepth(2)); err != nil {
+		t.Fatal(err)
+	}
+	was := lanes()
 	const n = 1 << 13 // of memory that nobody touches
 	a, c := gemm.NewMatrix[float32](n, n), gemm.NewMatrix[float32](n, n)
-	err := gemm.Multiply(c, a, a, gemm.WithKernel("go"), gemm.WithTile(1, 1, 1), gemm.WithWorkers(1))
+	err := gemm.Multiply(c, a, a, gemm.WithKernel("go"), gemm.WithTile(1, 1, 1), gemm.WithWorkers(1), gemm.WithTrace(&tr))
 	checkError(t, err, "gemm: WithTile(1, 1, 1)", "8192x8192x8192", "stages",
 		fmt.Sprint(min(uint64(pipeline.MaxItems), math.MaxInt)))
+	if now := lanes(); now != was {
+		t.Errorf("the trace was\n%s\nand is\n%s", was, now)
+	}
 }

@@ -157,9 +157,14 @@ func (e *Engine) compute(in *slab, s *settings) error {
 	if s.stats != nil {
 		start = time.Now()
 	}
-	s.trace.Begin(s.ctx, 1)
 	workers := 1
 	in.g = &plan.TinyPlan
+	if min(in.M, in.N, in.K) > 0 && (in.Asked.Any || !in.Tiny()) {
+		if in.follow(e.plan(&in.product, s)); in.g.Share != plan.ByCaller {
+			return e.grid(in, s, start)
+		}
+	}
+	s.trace.Begin(s.ctx, 1)
 	switch {
 	case min(in.M, in.N) == 0:
 		workers = 0
@@ -168,11 +173,6 @@ func (e *Engine) compute(in *slab, s *settings) error {
 			return err
 		}
 	default:
-		if in.Asked.Any || !in.Tiny() {
-			if in.follow(e.plan(&in.product, s)); in.g.Share != plan.ByCaller {
-				return e.grid(in, s, start)
-			}
-		}
 		span := s.trace.Start(0, pipeline.TraceCompute)
 		// It may be one of many that follow each other, and give way together.
 		switch work := in.M * in.N * in.K; {
