@@ -111,6 +111,33 @@ func testAllocations[O gemm.Output, I gemm.Element](t *testing.T) {
 	}
 }
 
+// TestAllocationsInTurns has products take turns that have the same sizes and differ in something else.
+func TestAllocationsInTurns(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector has allocations of its own")
+	}
+	const m, n, k = 64, 128, 128
+	data, bias := make([]bf16.BF16, m*k+1), make([]float32, n)
+	a, b, one := gemm.Of(m, k, data), gemm.NewMatrix[bf16.BF16](k, n), gemm.WithWorkers(1)
+	c, wide := gemm.NewMatrix[bf16.BF16](m, n), gemm.NewMatrix[float32](m, n)
+	for name, other := range map[string]func() error{
+		"activation":   func() error { return gemm.Multiply(c, a, b, one, gemm.WithActivation(gemm.SiLU)) },
+		"bias":         func() error { return gemm.Multiply(c, a, b, one, gemm.WithBias(bias)) },
+		"another C":    func() error { return gemm.Multiply(wide, a, b, one) },
+		"A elsewhere":  func() error { return gemm.Multiply(c, gemm.Of(m, k, data[1:]), b, one) },
+		"A transposed": func() error { return gemm.Multiply(c, gemm.Of(k, m, data).T(), b, one) },
+		"a context":    func() error { return gemm.Multiply(c, a, b, one, gemm.WithContext(t.Context())) },
+	} {
+		if got := fewestAllocations(20, func() {
+			if gemm.Multiply(c, a, b, one) != nil || other() != nil {
+				t.Error("an error")
+			}
+		}); got > 0 {
+			t.Errorf("%s: %v allocations a pair", name, got)
+		}
+	}
+}
+
 // TestEngineData checks that the elements of a matrix, unlike its header, are on the heap, where other goroutines may
 // read them, also if the compiler does not see the method that finds them.
 func TestEngineData(t *testing.T) {

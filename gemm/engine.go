@@ -166,8 +166,10 @@ func (e *Engine) grid(in *slab, s *settings, start time.Time) error {
 	return nil
 }
 
-// plans keeps the plans of an engine's problems: the last of those that come to lie in the same place.
-type plans [256]atomic.Pointer[planned]
+// plans keeps the plans of an engine's problems: the last two of those that come to lie in the same place, so that
+// nearly all stay of hundreds, as a model's layers have for many batch sizes. It takes 32 KiB and half a KiB for each
+// plan, 2 MiB at most.
+type plans [2][2048]atomic.Pointer[planned]
 
 type planned struct {
 	plan.Problem
@@ -177,13 +179,22 @@ type planned struct {
 
 // of returns what is planned for q, or nil.
 func (e *plans) of(q *plan.Problem) *planned {
-	if last := e.at(q).Load(); last != nil && last.Equal(q) {
-		return last
+	at := e.at(q)
+	for i := range e {
+		if had := e[i][at].Load(); had != nil && had.Equal(q) {
+			return had
+		}
 	}
 	return nil
 }
 
-func (e *plans) at(q *plan.Problem) *atomic.Pointer[planned] { return &e[q.Hash()%uint(len(e))] }
+// add keeps p, and the plan before it in its place.
+func (e *plans) add(p *planned) {
+	at := e.at(&p.Problem)
+	e[1][at].Store(e[0][at].Swap(p))
+}
+
+func (e *plans) at(q *plan.Problem) uint { return q.Hash() % uint(len(e[0])) }
 
 // plan returns how to compute p. A product that is worth sharing asks how many there are to share it.
 func (e *Engine) plan(p *product, s *settings) *plan.Plan {
@@ -200,6 +211,6 @@ func (e *Engine) plan(p *product, s *settings) *plan.Plan {
 		}
 	}
 	now := &planned{*q, plan.Choose(q), stays}
-	e.plans.at(q).Store(now)
+	e.plans.add(now)
 	return &now.plan
 }

@@ -34,6 +34,8 @@ type Asked struct {
 func (q *Problem) Hash() uint {
 	h := uint(q.M)*0x9e3779b1 + uint(q.N)*0x85ebca6b + uint(q.K)*0xc2b2ae35 +
 		uint(q.Workers)*0x27d4eb2f + uint(q.Elem)*0x165667b1 + uint(q.FormB)*0x61c88647
+	// What calls differ in that take turns with the same sizes: parts of a matrix, types of C.
+	h += uint(q.PitchA)*0x7feb352d + uint(q.PitchB)*0x846ca68b + uint(q.PitchC)*0x9e6c63d1 + uint(q.LineA)*0x2c1b3c6d
 	return h>>20 ^ h>>9
 }
 
