@@ -48,31 +48,37 @@ const fillBytes = 256 << 10
 
 // fill packs b to v.
 func (v *view) fill(b *view) {
-	data := v.hold(int(v.wants()))
-	size := b.elem.Size()
-	switch column := b.rows * size; {
-	case len(data) == 0:
+	if len(v.hold(int(v.wants()))) == 0 {
 		return // no elements, however many rows or columns
-	case v.keeps() && b.trans:
-		asm.CopyRows(v.ptr, column, b.ptr, b.pitch(), b.cols, column)
-		return
-	case v.keeps():
-		for j := range b.cols {
-			asm.CopyRows(unsafe.Add(v.ptr, j*column), size, b.at(0, j), b.pitch(), b.rows, size)
-		}
-		return
 	}
 	var t spin.Turn
 	t.Begin()
-	store, most := v.kernel.StoreB(b.elem, b.trans), fillBytes
-	if v.kernel.Arithmetic == asm.Hopper {
+	size, keeps, columns := b.elem.Size(), v.keeps(), *v
+	columns.asColumns()
+	store, deep, most := v.kernel.StoreB(b.elem, b.trans), v.stride, fillBytes
+	switch {
+	case keeps && b.trans:
+		deep = fillBytes / size
+	case keeps:
+		deep = fillBytes / plan.LineBytes // elements, each on a line of its own
+	case v.kernel.Arithmetic == asm.Hopper:
 		most /= 16 // for exponents are found, too
 	}
-	for k0 := 0; k0 < b.rows; k0 += v.stride {
-		n := min(v.stride, b.rows-k0)
+	for k0 := 0; k0 < b.rows; k0 += deep {
+		n := min(deep, b.rows-k0)
 		width := max(1, most/(n*size*v.kernel.NR)) * v.kernel.NR
+		if keeps {
+			width = 1
+		}
 		for col := 0; col < b.cols; col += width {
-			store(v.panel(k0, col), b.at(k0, col), b.pitch(), min(width, b.cols-col), n)
+			switch from := b.at(k0, col); {
+			case !keeps:
+				store(v.panel(k0, col), from, b.pitch(), min(width, b.cols-col), n)
+			case b.trans:
+				asm.CopyRows(columns.at(k0, col), 0, from, 0, 1, n*size)
+			default:
+				asm.CopyRows(columns.at(k0, col), size, from, b.pitch(), n, size)
+			}
 			t.Look()
 		}
 	}

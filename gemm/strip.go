@@ -81,7 +81,7 @@ func (p *product) multiply(s *strip, ph phase, t *spin.Turn) {
 		case ph.last && !inC:
 			p.epilogue(lines{s.sums.row(row + over), k.NR * 4}, s.row+row, s.col, rows, s.cols)
 		}
-		t.Did(plan.FlopsOf(rows, s.cols, s.words*k.KPack))
+		t.Did(n * plan.TileFlops(k, s.words)) // also of what C lacks to whole tiles
 		if row += rows; row < s.rows {
 			a = unsafe.Add(a, n*tile) // nothing lies after the last tile
 		}

@@ -10,6 +10,7 @@ import (
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/fp8"
 	"example.com/leafhopper/gemm"
 	"example.com/leafhopper/internal/cores"
 	"example.com/leafhopper/internal/race"
@@ -40,6 +41,17 @@ func TestGivesWay(t *testing.T) {
 	givesWay[bf16.BF16](t, [3]int{256, 512, 512}, false, false, gemm.WithArithmetic(gemm.Hopper))
 	givesWay[float32](t, [3]int{700, 700, 700}, false, false, gemm.WithDepth(2))
 
+	// Narrower than a tile:
+	for _, s := range [][3]int{{1, 2, 1 << 20}, {2, 2, 1 << 20}} {
+		givesWay[fp8.E4M3](t, s, false, false, gemm.WithArithmetic(gemm.Hopper), gemm.WithWorkers(1))
+	}
+
+	column := gemm.NewMatrix[bf16.BF16](1, 1<<25).T()
+	waitsBeside(t, "Pack, a column", func() {
+		if _, err := gemm.Pack(column); err != nil {
+			t.Error(err)
+		}
+	})
 	weights := gemm.NewMatrix[bf16.BF16](2048, 4096)
 	for _, arithmetic := range []gemm.Arithmetic{gemm.Native, gemm.Hopper} {
 		waitsBeside(t, fmt.Sprintf("Pack, %v", arithmetic), func() {
