@@ -39,7 +39,7 @@
 // What else becomes of the sums of an element of row i and column j, before it is rounded to C's type, is computed in
 // this order, in float32, to nearest even after every step:
 //
-//	acc·sb[j]·sa[i], or acc·(sa·sb) if both are a single value   WithScales
+//	acc·(sa[i]·sb), or acc·sb[j]·sa[i] if sb has several values  WithScales
 //	· alpha + beta·C                                             WithAlpha, WithBeta
 //	+ bias[j]                                                    WithBias
 //	+ rowBias[i]                                                 WithRowBias

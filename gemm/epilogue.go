@@ -103,7 +103,7 @@ func (p *product) setFinish(asked *finishing) error {
 		return nil
 	}
 	f := finishes.Get().(*finish)
-	*f = finish{f: asked.activation, first: p.c.ptr, pitch: p.c.pitch()}
+	*f = finish{scales: f.scales[:0], f: asked.activation, first: p.c.ptr, pitch: p.c.pitch()}
 	p.finish, p.inC = f, p.c.elem == asm.F32 && p.alpha == 1 && p.beta == 0 && !p.c.trans
 	for i, v := range &asked.vectors {
 		of, size := &vectorsOf[i], p.c.cols
@@ -125,9 +125,12 @@ func (p *product) setFinish(asked *finishing) error {
 			f.vectors[i].Row = 4
 		}
 	}
-	if a, b := asked.vectors[scalesA], asked.vectors[scalesB]; a.n == 1 && b.n == 1 {
-		f.scale = *a.at * *b.at
-		f.vectors[scalesB].At, f.vectors[scalesA].At = unsafe.Pointer(&f.scale), nil
+	if a, b := asked.vectors[scalesA], asked.vectors[scalesB]; a.n > 0 && b.n == 1 {
+		// A row has the same bits alone, where its scale cannot be told from one for all of A.
+		for _, s := range unsafe.Slice(a.at, a.n) {
+			f.scales = append(f.scales, s*(*b.at))
+		}
+		f.vectors[scalesB].At, f.vectors[scalesA].At = nil, unsafe.Pointer(&f.scales[0])
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ var vectorsOf = [numVectors]struct {
 // finish is what happens to sums on their way to C besides alpha and beta.
 type finish struct {
 	vectors [numVectors]asm.Vector // along C as it lies in memory, for its first element
-	scale   float32                // the product of scales that are one value each
+	scales  []float32              // products of A's and B's, if B has one
 	f       asm.Activation
 	first   unsafe.Pointer // element of C
 	pitch   int            // bytes between rows of C
@@ -55,7 +55,7 @@ var finishes = sync.Pool{New: func() any { return new(finish) }}
 
 // release gives the finish back, without what it points to.
 func (f *finish) release() {
-	*f = finish{}
+	*f = finish{scales: f.scales}
 	finishes.Put(f)
 }
 

@@ -67,8 +67,8 @@ func anyFinishing(r *rand.Rand, m, n int) finishing {
 func finished[O gemm.Output](e *finishing, sum, old float32, i, j int) float32 {
 	at := func(v []float32, i int) float32 { return v[min(i, len(v)-1)] }
 	switch a, b := e.scaleA, e.scaleB; {
-	case len(a) == 1 && len(b) == 1:
-		sum *= float32(a[0] * b[0])
+	case a != nil && len(b) == 1:
+		sum *= float32(at(a, i) * b[0])
 	default:
 		if b != nil {
 			sum *= at(b, j)
@@ -210,6 +210,37 @@ func TestFinishErrors(t *testing.T) {
 			}
 			if slices.ContainsFunc(c.Data, func(x float32) bool { return x != 7 }) {
 				t.Errorf("%v: C is %v", err, c.Data)
+			}
+		}
+	}
+}
+
+// TestScalesAlone multiplies rows, each with a scale of its own, by a B with one scale, together and each alone.
+func TestScalesAlone(t *testing.T) {
+	const m, n, k = 70, 40, 64 // more rows than are scaled at once
+	r := rand.New(rand.NewPCG(1, 2))
+	a, b, sa := gemm.NewMatrix[bf16.BF16](m, k), gemm.NewMatrix[bf16.BF16](k, n), make([]float32, m)
+	fill(a, func() float32 { return ordinary(r) })
+	fill(b, func() float32 { return ordinary(r) })
+	for i := range sa {
+		sa[i] = ordinary(r)
+	}
+	for _, arith := range arithmetics {
+		for _, c := range []gemm.Matrix[float32]{gemm.NewMatrix[float32](m, n), gemm.NewMatrix[float32](n, m).T()} {
+			with, sb := gemm.WithArithmetic(arith), []float32{0.37}
+			if err := gemm.Multiply(c, a, b, gemm.WithScales(sa, sb), with); err != nil {
+				t.Fatal(err)
+			}
+			for i := range m {
+				row, one := gemm.Of(1, k, a.Data[i*k:]), gemm.NewMatrix[float32](1, n)
+				if err := gemm.Multiply(one, row, b, gemm.WithScales(sa[i:i+1], sb), with); err != nil {
+					t.Fatal(err)
+				}
+				for j := range n {
+					if one.At(0, j) != c.At(i, j) {
+						t.Fatalf("%v: element (%d, %d) is %v, and %v alone", arith, i, j, c.At(i, j), one.At(0, j))
+					}
+				}
 			}
 		}
 	}

@@ -132,9 +132,9 @@ const (
 )
 
 // WithScales multiplies the sums of A·B by scales of A and of B: a has one value for all of A or one for each of its
-// rows, b one for all of B or one for each of its columns. If both have one, sums are multiplied by the product of
-// the two, rounded; else by B's and then by A's. nil, the default, is no scales. That is how operands of 8 bits are
-// used, but any may be scaled.
+// rows, b one for all of B or one for each of its columns. If b has one, sums are multiplied by its product with that
+// of the row, rounded; else by B's and then by A's: a row has the same bits alone. nil, the default, is no scales.
+// That is how operands of 8 bits are used, but any may be scaled.
 func WithScales(a, b []float32) Option { return withFloats(optScales, a, b) }
 
 // WithBias adds to each column of C a value of its own, in float32 whatever C holds. nil, the default, is no bias.
