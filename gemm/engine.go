@@ -26,9 +26,8 @@ type Engine struct {
 	closed atomic.Bool
 	plans  plans
 
-	mu    sync.Mutex // guards runs and the order of calls.Add and Close
-	runs  []*run
-	calls sync.WaitGroup
+	mu   sync.Mutex // guards runs
+	runs []*run
 }
 
 // New returns an engine whose calls have the given options unless they name others. WithWorkers bounds the goroutines
@@ -63,16 +62,9 @@ func newEngine(s settings) *Engine {
 	}
 }
 
-// The engine of the package functions. A sync.OnceValue takes longer, which a small product notices.
-var (
-	sharedOnce   sync.Once
-	sharedEngine *Engine
-)
-
-func shared() *Engine {
-	sharedOnce.Do(func() { sharedEngine = newEngine(settings{alpha: 1}) })
-	return sharedEngine
-}
+// sharedEngine is that of the package functions. Its channel must not belong to a bubble of testing/synctest, as one
+// that is made by the first call may.
+var sharedEngine = newEngine(settings{alpha: 1})
 
 // Close waits for the calls under way and the helpers to end and returns the engine's memory to the system. Later
 // calls fail, and so do those that still wait for their turn; a second Close fails at once. Small products, which run
@@ -81,13 +73,15 @@ func (e *Engine) Close() error {
 	if e == nil || e.crew == nil {
 		return errZero
 	}
-	e.mu.Lock()
-	first := e.closed.CompareAndSwap(false, true)
-	e.mu.Unlock()
-	if !first {
+	if !e.closed.CompareAndSwap(false, true) {
 		return ErrClosed
 	}
-	e.calls.Wait()
+	for range cap(e.admit) { // until none is under way
+		e.admit <- struct{}{}
+	}
+	for range cap(e.admit) { // for who still waits
+		<-e.admit
+	}
 	e.crew.Close()
 	e.slots.Free()
 	return nil
@@ -110,13 +104,12 @@ func (e *Engine) begin(s *settings) (*run, error) {
 	case <-done:
 		return nil, ended.Why(s.ctx)
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	if e.closed.Load() {
 		<-e.admit
 		return nil, ErrClosed
 	}
-	e.calls.Add(1)
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if last := len(e.runs) - 1; last >= 0 {
 		r := e.runs[last]
 		e.runs = e.runs[:last]
@@ -130,7 +123,6 @@ func (e *Engine) end(r *run) {
 	e.runs = append(e.runs, r)
 	e.mu.Unlock()
 	<-e.admit
-	e.calls.Done()
 }
 
 // grid computes the product on a grid, as its plan says.

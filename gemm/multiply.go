@@ -59,7 +59,7 @@ func Multiply[O Output, I Element](c Matrix[O], a Matrix[I], b Operand[I], opts 
 	default:
 		return fmt.Errorf("gemm: B is a %v, neither a Matrix nor a Packed", reflect.TypeOf(b))
 	}
-	return shared().multiply(&in, opts)
+	return sharedEngine.multiply(&in, opts)
 }
 
 // Multiply computes C = alpha·A·B + beta·C on the engine e; see the package function [Multiply]. The inputs

@@ -56,7 +56,7 @@ func TestPose(t *testing.T) {
 			opts: []Option{WithArithmetic(Hopper), WithSplitK(2)},
 			want: plan.Problem{M: 3, N: 7, K: 200, PitchA: 800, PitchB: 28, PitchC: 28, Part: 128}},
 	} {
-		in, s, err := shared().prepared(tc.c, tc.a, tc.b, tc.opts)
+		in, s, err := sharedEngine.prepared(tc.c, tc.a, tc.b, tc.opts)
 		if err != nil {
 			t.Errorf("%s: %v", tc.name, err)
 			continue
