@@ -8,14 +8,15 @@ import (
 )
 
 // A Plan is how a product is computed: who shares it, where A and B come from, where sums wait, and how it is cut.
-// Its String says so on a line. No plan changes a bit of the result.
+// Its String says so on a line. No plan changes a bit of the result. That of [Stats] is shared with the engine, which
+// goes on computing by it, and must not be changed.
 type Plan = plan.Plan
 
 // Stats describes how one Multiply ran; see [WithStats].
 type Stats struct {
 	Kernel  string // name of the microkernel
 	Route   string // "caller", "slabs", "columns" or "ring": see "How a product is cut" in the package comment
-	Plan    *Plan  // how it was computed
+	Plan    *Plan  // how it was computed; read only
 	Inline  bool   // Route is "caller": computed by the caller alone
 	Workers int    // goroutines allowed to compute, the caller's included; on a ring as many as asked for
 	Depth   int    // stages of the ring; 0 if the caller computes alone, or slabs
