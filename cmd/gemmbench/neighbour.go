@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,11 +71,16 @@ func setupNeighbour(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer
 		case *pause < 0 || *pause > time.Second:
 			return cli.Usagef("neighbour: -pause: %v is outside 0s..1s", *pause)
 		}
+		n := &neighbour{elem[0], *workers, *duration, *pause}
+		for _, part := range parts {
+			if err := n.validate(part, sizes[part], crowds); err != nil {
+				return cli.Usagef("neighbour: %w", err)
+			}
+		}
 		if err := out.open(stdout); err != nil {
 			return err
 		}
 		defer out.discard()
-		n := &neighbour{elem[0], *workers, *duration, *pause}
 		rep := &neighbourReport{
 			Machine: bench.ThisMachine(), DType: n.dtype.String(), Workers: n.workers, Pause: n.pause.Seconds(),
 			Sleepers: []sleeps{}, Burns: []burn{}, Crowds: []crowd{},
@@ -86,6 +92,21 @@ func setupNeighbour(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer
 		}
 		return out.write(func(w io.Writer) error { return rep.write(w, out.format) })
 	}
+}
+
+// validate reports what makes a part impossible to measure, such as operands that do not fit in memory.
+func (n *neighbour) validate(part string, sizes [][3]int, callers []int) error {
+	v := bench.Variant{Workload: bench.Workload{In: n.dtype, Out: asm.F32, Alpha: 1}, Workers: n.workers}
+	if part == "callers" {
+		v.Callers = slices.Max(callers)
+	}
+	for _, size := range sizes {
+		v.M, v.N, v.K = size[0], size[1], size[2]
+		if err := (&bench.Runner{}).Validate([]bench.Variant{v}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func squares(sizes ...int) (all [][3]int) {

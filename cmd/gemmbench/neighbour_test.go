@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/leafhopper/bench"
 	"example.com/leafhopper/internal/cli"
 )
 
@@ -45,6 +46,23 @@ func TestNeighbour(t *testing.T) {
 		if c.GFLOPS <= 0 || c.Alone <= 0 || c.Ratio <= 0 || c.Barred != (c.Callers >= rep.Machine.Workers) ||
 			!c.Barred && !c.Passed {
 			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// TestNeighbourMemory wants operands refused that do not fit in memory, of the parts that are asked for.
+func TestNeighbourMemory(t *testing.T) {
+	if bench.ThisMachine().Memory == 0 {
+		t.Skip("nothing is too large if nobody knows how much there is")
+	}
+	for _, args := range []string{
+		"neighbour -size 1048576", "neighbour -part sleeper -size 16,1048576",
+		"neighbour -part callers -size 32768 -callers 1,4096", // each with 4 GiB of C
+	} {
+		code, stdout, stderr := gemmbench(t, strings.Fields(args)...)
+		if want := "gemmbench: neighbour: not enough memory: the operands "; code != cli.Usage || stdout != "" ||
+			!strings.HasPrefix(stderr, want) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%s: exit status %d, stdout %q, stderr %q, want one line with %q", args, code, stdout, stderr, want)
 		}
 	}
 }
