@@ -107,7 +107,7 @@ func (c command) run(ctx context.Context, args []string, stdout, stderr io.Write
 	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	do := c.setup(fs)
-	help, operands, err := false, 0, fs.Parse(attach(fs, args))
+	help, operands, operand, err := false, 0, "", fs.Parse(attach(fs, args))
 	for {
 		if errors.Is(err, flag.ErrHelp) {
 			help, err = true, fs.Parse(fs.Args()) // what follows -h must be right all the same
@@ -116,9 +116,17 @@ func (c command) run(ctx context.Context, args []string, stdout, stderr io.Write
 		if err != nil || c.operand == "" || operands > 0 || fs.NArg() == 0 {
 			break
 		}
-		operands++
-		if err = fs.Set(c.operand, fs.Arg(0)); err == nil {
-			err = fs.Parse(fs.Args()[1:])
+		operands, operand = 1, fs.Arg(0)
+		err = fs.Parse(fs.Args()[1:])
+	}
+	if operands > 0 && err == nil {
+		fs.Visit(func(f *flag.Flag) {
+			if f.Name == c.operand {
+				err = fmt.Errorf("-%s: %q is named beside %q", f.Name, f.Value, operand)
+			}
+		})
+		if err == nil {
+			err = fs.Set(c.operand, operand)
 		}
 	}
 	switch {

@@ -27,6 +27,8 @@ func TestBadArguments(t *testing.T) {
 		{"explain -dtype f64", `explain: -dtype: "f64" is not one of bf16, f16, f32, e4m3, e5m2`},
 		{"explain 8x8 -workers 2", `explain: -size: "8x8" is not MxNxK`},
 		{"explain 8 -workers 2 9", `explain: unexpected argument "9"`},
+		{"explain 16 -size 17", `explain: -size: "17" is named beside "16"`},
+		{"explain -size 17 16", `explain: -size: "17" is named beside "16"`},
 		{"compare -frobnicate", "flag provided but not defined: -frobnicate"},
 		{"-frobnicate", "flag provided but not defined: -frobnicate"},
 		{"-size 64 extra", `unexpected argument "extra"`},
