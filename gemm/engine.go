@@ -1,6 +1,7 @@
 package gemm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
@@ -44,10 +45,7 @@ func New(opts ...Option) (*Engine, error) {
 			return nil, fmt.Errorf("gemm: New: %s belongs to a call", name)
 		}
 	}
-	if err := s.checkKernel(); err != nil {
-		return nil, err
-	}
-	if err := s.checkParts(); err != nil {
+	if err := cmp.Or(s.checkKernel(), s.checkParts()); err != nil {
 		return nil, err
 	}
 	return newEngine(s), nil

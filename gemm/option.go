@@ -87,9 +87,9 @@ const (
 func WithArithmetic(a Arithmetic) Option { return Option{kind: optArithmetic, n: [3]int{int(a)}} }
 
 // WithSplitK has Hopper's arithmetic cut K into parts of K/n elements, rounded up to a multiple of 64, and add up the
-// parts' results in float32, in order: n parts, or fewer where K is short, of which the last may be shorter than the
-// others. It is how cuBLAS fills a GPU when C is small, and changes the bits; the default, 1, is one chain over all
-// of K. In native arithmetic, which sums K in blocks, it has no effect.
+// parts' results in float32, in order: n parts, 1 to [MaxSplitK], or fewer where K is short, of which the last may be
+// shorter than the others. It is how cuBLAS fills a GPU when C is small, and changes the bits; the default, 1, is one
+// chain over all of K. In native arithmetic, which sums K in blocks, it has no effect.
 func WithSplitK(n int) Option { return Option{kind: optSplitK, n: [3]int{n}} }
 
 // WithPromotion has Hopper's arithmetic start the chain anew every k elements of K and add up the sums of those

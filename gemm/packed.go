@@ -1,6 +1,7 @@
 package gemm
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -34,7 +35,7 @@ type Packed[T Element] struct {
 // error, too.
 func Pack[T Element](b Matrix[T], opts ...Option) (*Packed[T], error) {
 	s := settings{alpha: 1}
-	if err := s.apply(opts); err != nil {
+	if err := cmp.Or(s.apply(opts), s.checkParts()); err != nil {
 		return nil, err
 	}
 	v := b.view()

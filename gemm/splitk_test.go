@@ -195,6 +195,10 @@ func TestPromotionErrors(t *testing.T) {
 	checkError(t, gemm.Multiply(c, a, pack(t, a, hopper), hopper, gemm.WithPromotion(96)),
 		"WithPromotion(96)", "packed", "64")
 	untouched(t, c.Data)
+	p, err := gemm.Pack(a, hopper, gemm.WithPromotion(32), gemm.WithSplitK(2))
+	if checkError(t, err, "WithPromotion(32)", "WithSplitK(2)"); p != nil {
+		t.Error("Pack returned a Packed along with its error")
+	}
 	s := size(5, 7, 1100, gemm.WithPromotion(32))
 	verify[float32, bf16.BF16](t, s) // in native arithmetic neither cuts
 	s.opts = append(s.opts, gemm.WithSplitK(3))
