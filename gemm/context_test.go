@@ -77,6 +77,45 @@ func mixed(t *testing.T, c gemm.Matrix[float32], want []float32) {
 	}
 }
 
+// TestCancelPack has the context of Pack end before it allocates, and wherever else it looks.
+func TestCancelPack(t *testing.T) {
+	const n = 1 << 20 // elements
+	wide, column := gemm.NewMatrix[bf16.BF16](1<<10, 1<<10), gemm.NewMatrix[bf16.BF16](1, n)
+	for name, tc := range map[string]struct {
+		b     gemm.Matrix[bf16.BF16]
+		arith gemm.Arithmetic
+	}{
+		"rows": {wide, gemm.Native}, "transposed": {wide.T(), gemm.Native}, "Hopper": {wide, gemm.Hopper},
+		"a column": {column.T(), gemm.Native}, "columns": {gemm.NewMatrix[bf16.BF16](n/2, 2), gemm.Native},
+	} {
+		pack := func(looks int) (*gemm.Packed[bf16.BF16], *countdown, error) {
+			ctx := newCountdown(looks)
+			p, err := gemm.Pack(tc.b, gemm.WithArithmetic(tc.arith), gemm.WithContext(ctx))
+			return p, ctx, err
+		}
+		p, ctx, err := pack(n)
+		if p == nil || err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		looks := n - ctx.left
+		if looks < 5 { // for 2 MiB of B
+			t.Errorf("%s: Pack looks %d times at its context", name, looks)
+		}
+		var before, after runtime.MemStats
+		for i := range looks {
+			runtime.ReadMemStats(&before)
+			p, _, err := pack(i)
+			if p != nil || !errors.Is(err, context.Canceled) {
+				t.Errorf("%s, after %d looks: %v, error %v, want %v", name, i, p, err, context.Canceled)
+			}
+			runtime.ReadMemStats(&after)
+			if got := after.TotalAlloc - before.TotalAlloc; i == 0 && got > n {
+				t.Errorf("%s: %d bytes are allocated although the context had ended", name, got)
+			}
+		}
+	}
+}
+
 // TestCancelAnywhere cancels a product of many stages the first time it looks,
 // the second time, and so on until it succeeds.
 func TestCancelAnywhere(t *testing.T) {

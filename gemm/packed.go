@@ -29,10 +29,11 @@ type Packed[T Element] struct {
 }
 
 // Pack copies b into the layout of the kernel that Multiply would choose, or that [WithKernel] and [WithArithmetic]
-// name: weights in fp8 that wider operands are to be multiplied by need a kernel of theirs. Other options are checked
-// and have no effect. It is an error if b is malformed, an option is out of its range, or there is no such kernel here
-// for its type. On 64-bit systems only memory limits the size; on 32-bit ones more bytes than an int counts are an
-// error, too.
+// name: weights in fp8 that wider operands are to be multiplied by need a kernel of theirs. If the context of
+// [WithContext] ends, Pack returns its error, as Multiply does; it looks before it allocates and then every millisecond
+// or sooner. Other options are checked and have no effect. It is an error if b is malformed, an option is out of its
+// range, two options exclude each other, or there is no such kernel here for b's type. On 64-bit systems only memory
+// limits the size; on 32-bit ones more bytes than an int counts are an error, too.
 func Pack[T Element](b Matrix[T], opts ...Option) (*Packed[T], error) {
 	s := settings{alpha: 1}
 	if err := cmp.Or(s.apply(opts), s.checkParts()); err != nil {
@@ -51,7 +52,9 @@ func Pack[T Element](b Matrix[T], opts ...Option) (*Packed[T], error) {
 		return nil, fmt.Errorf("gemm: Pack: B of %dx%d takes %d bytes for kernel %q, more than %d",
 			v.rows, v.cols, p.b.wants(), k.Name, most)
 	}
-	p.b.fill(&v)
+	if err := p.b.fill(s.ctx, &v); err != nil {
+		return nil, err
+	}
 	return p, nil
 }
 

@@ -1,9 +1,11 @@
 package gemm
 
 import (
+	"context"
 	"unsafe"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/internal/ended"
 	"example.com/leafhopper/internal/plan"
 	"example.com/leafhopper/internal/spin"
 	"example.com/leafhopper/tile"
@@ -46,10 +48,13 @@ func (v *view) hold(n int) []byte {
 // fillBytes are those of B that are packed in a call, which cannot be preempted.
 const fillBytes = 256 << 10
 
-// fill packs b to v.
-func (v *view) fill(b *view) {
+// fill packs b to v, or says why ctx, which may be nil, has ended before or meanwhile.
+func (v *view) fill(ctx context.Context, b *view) error {
+	if err := ended.Err(ctx); err != nil {
+		return err
+	}
 	if len(v.hold(int(v.wants()))) == 0 {
-		return // no elements, however many rows or columns
+		return nil // no elements, however many rows or columns
 	}
 	var t spin.Turn
 	t.Begin()
@@ -80,8 +85,12 @@ func (v *view) fill(b *view) {
 				asm.CopyRows(columns.at(k0, col), size, from, b.pitch(), n, size)
 			}
 			t.Look()
+			if err := ended.Err(ctx); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
 // wants returns the bytes of all panels. It cannot overflow: an element, of which B has them all, takes 16 KB at most.
