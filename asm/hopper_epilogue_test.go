@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -111,4 +112,30 @@ func exactFMA(x, y, z float32) float32 {
 	exactly := func(v float32) *big.Float { return new(big.Float).SetPrec(1000).SetFloat64(float64(v)) }
 	sum, _ := exactly(0).Add(exactly(0).Mul(exactly(x), exactly(y)), exactly(z)).Float32()
 	return sum
+}
+
+// TestCanonicalNaN has floats of all kinds in rows with gaps between them, in which nothing is to be written.
+func TestCanonicalNaN(t *testing.T) {
+	const rows, pitch = 3, 21
+	kinds := []uint32{0x7f800001, 0xff800001, 0x7fc00000, 0xffc12345, 0x7fffffff, 0xffffffff, 0x7f800000, 0xff800000, 0,
+		1 << 31, 1, 0x807fffff, 0x3f800000, 0x7f7fffff, 0xff7fffff}
+	for cols := range pitch {
+		for first := range kinds { // the only NaN may be anywhere
+			got, want := make([]uint32, rows*pitch), make([]uint32, rows*pitch)
+			for i := range got {
+				got[i] = kinds[6+i%9]
+				if i%pitch == cols-1 || i%pitch == cols {
+					got[i] = kinds[first]
+				}
+				want[i] = got[i]
+				if x := math.Float32frombits(got[i]); i%pitch < cols && x != x {
+					want[i] = 0x7fffffff
+				}
+			}
+			canonicalNaN(unsafe.Pointer(&got[0]), pitch*4, rows, cols)
+			if !slices.Equal(got, want) {
+				t.Fatalf("%d columns: %#x, want %#x", cols, got, want)
+			}
+		}
+	}
 }

@@ -30,9 +30,9 @@
 // take subnormal operands, and results of a step, as zeros; the others keep them.
 //
 // With beta = 0 the old C is never read. Otherwise NaN and Inf propagate as in IEEE 754: zeros in A, in B and as
-// alpha are multiplied like any number. Which payload a NaN ends up with is not specified. With K = 0 the sums are
-// zeros, and alpha multiplies them too: C becomes beta·C, or NaN everywhere if alpha is NaN or infinite (BLAS leaves
-// alpha out then).
+// alpha are multiplied like any number. A NaN ends up with any payload; in [Hopper]'s arithmetic it is the GPU's,
+// 0x7fffffff or 0x7fff. With K = 0 the sums are zeros, and alpha multiplies them too: C becomes beta·C, or NaN
+// everywhere if alpha is NaN or infinite (BLAS leaves alpha out then).
 //
 // # Epilogues
 //

@@ -52,7 +52,7 @@ func TestPose(t *testing.T) {
 			opts: []Option{WithTile(8, 16, 24), WithDepth(2)},
 			want: plan.Problem{M: 3, N: 7, K: 5, PitchA: 20, PitchB: 28, PitchC: 28,
 				Asked: plan.Asked{Depth: 2, M: 8, N: 16, K: 24, Any: true}}},
-		{name: "parts", c: f32(3, 7, 7), a: f32(3, 200, 200), b: f32(200, 7, 7), plain: true,
+		{name: "parts", c: f32(3, 7, 7), a: f32(3, 200, 200), b: f32(200, 7, 7),
 			opts: []Option{WithArithmetic(Hopper), WithSplitK(2)},
 			want: plan.Problem{M: 3, N: 7, K: 200, PitchA: 800, PitchB: 28, PitchC: 28, Part: 128}},
 	} {

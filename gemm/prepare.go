@@ -96,7 +96,7 @@ func (p *product) pose() {
 	case p.b.trans:
 		q.FormB = plan.AlongK
 	}
-	q.Plain = p.alpha == 1 && p.beta == 0 && p.finish == nil
+	q.Plain = p.alpha == 1 && p.beta == 0 && p.finish == nil && p.Part == 0
 }
 
 // survey adds what else decisions need, for a caller who computes alone.

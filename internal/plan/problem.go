@@ -19,7 +19,7 @@ type Problem struct {
 	TransA, TransC    bool
 	FormB             Form
 	LineA             uint8 // bytes of a cache line before A's first element
-	Plain             bool  // alpha is 1, beta 0 and C the sums
+	Plain             bool  // alpha is 1, beta 0 and C the sums, of one chain if there are parts of K
 	Waits             bool  // a context may end it
 }
 
