@@ -19,7 +19,8 @@
 // rounds beyond the largest one overflows: [E5M2FromFloat32] makes an infinity of
 // it, [E4M3FromFloat32], which has none, a NaN. The saturating forms return the
 // largest value of that sign instead, for an infinite argument too (PTX
-// cvt.rn.satfinite). NaN stays NaN in all of them and keeps its sign.
+// cvt.rn.satfinite). NaN stays NaN in all of them and keeps its sign; that of an H100's
+// instruction is always 0x7f.
 //
 // The slice functions need no memory beyond their operands. Decoding is one look
 // into a table of 256.
