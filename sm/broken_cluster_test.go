@@ -133,6 +133,22 @@ func TestLayoutsDiffer(t *testing.T) {
 	}
 }
 
+// TestLayoutsAgree has the arrays of a cluster's CTAs declared at other lines of the kernel.
+func TestLayoutsAgree(t *testing.T) {
+	err := launch(t, sm.Config{Grid: sm.Dim3{X: 2}, Cluster: sm.Dim3{X: 2}}, func(b *sm.Block) {
+		var x *sm.Array[int32]
+		if b.ClusterRank() == 0 {
+			x = sm.Shared[int32](b, 64, 16)
+		} else {
+			x = sm.Shared[int32](b, 64, 16)
+		}
+		b.Threads(func(t *sm.Thread) { x.Store(t, 0, 1) })
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // TestDescriptorOfPeer makes the operand of an instruction of another CTA's memory.
 func TestDescriptorOfPeer(t *testing.T) {
 	cfg := sm.Config{Grid: sm.Dim3{X: 2}, Cluster: sm.Dim3{X: 2}, Block: sm.Dim3{X: 128}}

@@ -6,7 +6,7 @@ import "sync"
 // that its owner knows to be over. CTAs learn of each other's when they synchronize, so
 // whether an access comes before an exit is a matter of the program, not of the moment
 // (Lamport, Fidge, Mattern: vector clocks). Behind those are the copies out of each CTA's
-// shared memory to others', which their issuer learns the end of from who has waited for them.
+// shared memory to others', the end of the last of which their issuer learns from who has waited for it.
 type clock [2 * maxCluster9]uint32
 
 func (c *clock) join(d *clock) {

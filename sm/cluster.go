@@ -15,7 +15,6 @@ type cluster struct {
 	ctas   []*cta
 
 	active   atomic.Int64 // runners that can go on, and copies under way; below 0 after a deadlock
-	dozing   atomic.Int64 // runners that are stuck, and do not count as active, but look again
 	progress atomic.Int64 // events that may end a wait
 	polled   int          // under Check, tries that found nothing changed
 	polledAt int64        // progress then
@@ -30,16 +29,16 @@ type cluster struct {
 	fences fences
 }
 
-// placed is a declaration, and its address in shared memory.
+// placed is a declaration, and its bytes in shared memory.
 type placed struct {
 	*declaration
-	offset int
+	offset, end int
 }
 
-// place notes the address of what the CTA has declared last.
+// place notes where what the CTA has declared last begins; it ends with what is used.
 func (c *cta) place(offset int) {
 	if !c.alone() {
-		c.layout = append(c.layout, placed{c.declared, offset})
+		c.layout = append(c.layout, placed{c.declared, offset, c.used})
 	}
 }
 
@@ -54,9 +53,10 @@ func (c *cluster) agree(with *cta) {
 	c.mu.Unlock()
 	for i := range min(len(first.layout), len(with.layout)) {
 		was, is := first.layout[i], with.layout[i]
-		if was.site != is.site || was.offset != is.offset {
-			with.body.fail(RuleShared, "%s begins at byte %d, where CTA %v, of its cluster, has declared %s at %d:"+
-				" every CTA declares the same", is.name(), is.offset, first.idx, was.name(), was.offset)
+		if was.offset != is.offset || was.end != is.end || was.site != is.site && was.name() != is.name() {
+			with.body.fail(RuleShared, "%s at %v has the bytes %d to %d, where CTA %v, of its cluster, has declared %s at %v, "+
+				"%d to %d: every CTA declares the same", is.name(), is.site, is.offset, is.end-1, first.idx, was.name(), was.site,
+				was.offset, was.end-1)
 		}
 	}
 }
@@ -139,9 +139,6 @@ func (c *cluster) discharge(r *runner) (last bool) {
 	delete(c.runners, r)
 	last = len(c.runners) == 0
 	c.mu.Unlock()
-	if last {
-		c.count(-1)
-	}
 	return last
 }
 
@@ -186,6 +183,14 @@ func (c *cluster) progressed() {
 
 // idle counts that a runner or a copy is active no more.
 func (c *cluster) idle() {
+	race.Hide()
+	c.launch.settled.Add(1)
+	race.Show()
+	c.rest()
+}
+
+// rest is idle for a runner that dozes, and has done nothing since it looked.
+func (c *cluster) rest() {
 	race.Release(unsafe.Pointer(c))
 	if c.count(-1) == 0 && !c.launch.stopped() && c.dead() {
 		race.Acquire(unsafe.Pointer(c))
@@ -196,23 +201,19 @@ func (c *cluster) idle() {
 // deadlocked is far below what runners and copies that still come count.
 const deadlocked = -1 << 40
 
-// dead reports whether nobody can go on. While another cluster can, those that are stuck may see what it
-// does in global memory when they look again.
+// dead reports whether nobody can go on. Those that doze have to have looked again since the last of the others,
+// in any cluster, has come to its end or to a wait: they may see what it has done in global memory.
 func (c *cluster) dead() bool {
 	race.Hide()
 	defer race.Show()
-	if c.dozing.Load() > 0 && c.launch.active.Load() > 0 {
-		return false
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for r := range c.runners {
+		if r.dozing.Load() && (c.launch.active.Load() > 0 || r.looked.Load() != c.launch.settled.Load()) {
+			return false
+		}
 	}
 	return c.active.CompareAndSwap(0, deadlocked)
-}
-
-// doze counts r, which is stuck, as idle.
-func (c *cluster) doze() {
-	race.Hide()
-	c.dozing.Add(1)
-	race.Show()
-	c.idle()
 }
 
 // resume counts r, which has dozed, as active again. It does not return if a deadlock has been found.
@@ -227,7 +228,8 @@ func (c *cluster) resume(r *runner) {
 		}
 		if c.active.CompareAndSwap(n, n+1) {
 			c.launch.active.Add(1)
-			c.dozing.Add(-1)
+			r.dozing.Store(false)
+			r.looked.Store(c.launch.settled.Load())
 			race.Show()
 			return
 		}

@@ -28,7 +28,7 @@ func (c *cluster) deadlock() {
 		}
 	}
 	c.mu.Unlock()
-	if len(waiting) == 0 || c.count(0) > 0 { // all have ended, and the grid's next cluster may have begun
+	if len(waiting) == 0 { // all have ended
 		return
 	}
 	slices.SortFunc(waiting, func(a, b *runner) int {

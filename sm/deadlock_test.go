@@ -1,6 +1,7 @@
 package sm_test
 
 import (
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -270,11 +271,38 @@ func TestTriesBesideFlag(t *testing.T) {
 				return
 			}
 			bar.Init(th, 1)
-			for !bar.TryWaitParity(th, 0) && !abort.Load() {
+			for i := 0; !abort.Load(); i++ {
+				if i > 1000 { // something else, in which the flag is set and the other CTA ends
+					time.Sleep(3 * time.Millisecond)
+				}
+				if bar.TryWaitParity(th, 0) {
+					t.Error("nobody has arrived")
+				}
 			}
 		})
 	})
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// TestDeadlockLate has the last clusters of a long grid, whose CTAs follow each other closely in the same two, come to
+// a deadlock.
+func TestDeadlockLate(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
+	clusters := 50_000
+	if testing.Short() {
+		clusters = 5000
+	}
+	cfg := sm.Config{Grid: sm.Dim3{X: 4 * clusters}, Cluster: sm.Dim3{X: 4}, Block: sm.Dim3{X: 32}, Resident: 2}
+	faultOf(t, launch(t, cfg, func(b *sm.Block) {
+		bar := b.Barrier()
+		if b.Idx.X/4 < clusters-2 {
+			return
+		}
+		b.Start(sm.Warps(0, 1, func(w *sm.Warp) {
+			bar.Init(w.Thread(0), 1)
+			bar.WaitParity(w, 0)
+		}))
+	}), sm.RuleDeadlock, "all 4 agents wait")
 }

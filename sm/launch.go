@@ -100,22 +100,24 @@ func Launch(ctx context.Context, cfg Config, kernel Kernel) error {
 type launch struct {
 	Config
 	state    atomic.Int32 // see stateFree; what all operations read is no neighbour of active, which waits change
+	sched    *scheduler   // under Check
 	kernel   Kernel
 	clusters int // in the grid
 	inGrid   Dim3
-	sched    *scheduler // under Check
+	procs    int64         // GOMAXPROCS
+	stops    chan struct{} // closed when it is stopping
+	agents   sync.WaitGroup
+
+	mu    sync.Mutex
+	err   error                 // why it stopped
+	late  *outOfTime            // if ctx has stopped it
+	stood []stand               // where agents were then
+	live  map[*cluster]struct{} // those resident
 
 	started atomic.Int64 // clusters
 	active  atomic.Int64 // of all clusters, those that can go on
-	procs   int64        // GOMAXPROCS
-	agents  sync.WaitGroup
-
-	stops chan struct{} // closed when it is stopping
-	moves atomic.Int64  // turns given, and runners that have ended
-	mu    sync.Mutex
-	err   error                 // why it stopped
-	stood []stand               // where agents were then, if ctx has stopped it
-	live  map[*cluster]struct{} // those resident
+	settled atomic.Int64 // counts ends and waits of runners, but for those that doze
+	moves   atomic.Int64 // turns given, and runners that have ended
 }
 
 func newLaunch(cfg Config, kernel Kernel) (*launch, error) {

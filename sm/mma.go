@@ -39,6 +39,7 @@ func (w *Warpgroup) Fence() {
 // instruction's.
 func (w *Warpgroup) MMA(op wgmma.Op, d *wgmma.Accumulator, a wgmma.Operand, b wgmma.Descriptor) {
 	w.enter("MMA")
+	w.check(op.Validate())
 	if a, ok := a.(wgmma.Descriptor); ok && op.TransposeA {
 		w.spans(op, "A", a, wgmma.M)
 	}

@@ -199,17 +199,25 @@ func BenchmarkSyncThreads(b *testing.B) {
 	}
 }
 
-// TestWideWithoutBoxes has a B of 128 columns of which nothing says where the second 64 are.
+// TestWideWithoutBoxes has a B of 128 columns of which nothing says where the second 64 are, and operands that no
+// instruction has.
 func TestWideWithoutBoxes(t *testing.T) {
-	err := launch(t, sm.Config{Block: sm.Dim3{X: 128}}, func(b *sm.Block) {
-		a, x := sm.Shared[bf16.BF16](b, 64*64, 1024), sm.Shared[bf16.BF16](b, 128*64, 1024)
-		b.Warpgroups(func(w *sm.Warpgroup) {
-			d := w.Accumulators(wgmma.F32, 128)
-			w.Fence()
-			w.MMA(wgmma.Op{N: 128, TransposeB: true}, d, a.KMajor(tile.Swizzle128B), x.MNMajor(tile.Swizzle128B))
-			w.CommitGroup()
-			w.WaitGroup(0)
+	for want, op := range map[string]wgmma.Op{
+		"operand B is 256 bytes wide, its swizzle spans 128": {N: 128, TransposeB: true},
+		"is not a kind of wgmma":                             {N: 128, TransposeB: true, Kind: 99},
+		"must be a multiple of 8":                            {N: 999, TransposeB: true},
+		"exist only for 16-bit types":                        {N: 128, TransposeB: true, Kind: wgmma.E4M3F32},
+	} {
+		err := launch(t, sm.Config{Block: sm.Dim3{X: 128}}, func(b *sm.Block) {
+			a, x := sm.Shared[bf16.BF16](b, 64*64, 1024), sm.Shared[bf16.BF16](b, 128*64, 1024)
+			b.Warpgroups(func(w *sm.Warpgroup) {
+				d := w.Accumulators(wgmma.F32, 128)
+				w.Fence()
+				w.MMA(op, d, a.KMajor(tile.Swizzle128B), x.MNMajor(tile.Swizzle128B))
+				w.CommitGroup()
+				w.WaitGroup(0)
+			})
 		})
-	})
-	faultOf(t, err, sm.RuleWGMMA, "operand B is 256 bytes wide, its swizzle spans 128")
+		faultOf(t, err, sm.RuleWGMMA, want)
+	}
 }

@@ -62,6 +62,26 @@ func TestElectedWait(t *testing.T) {
 	faultOf(t, err, sm.RuleDeadlock, "thread 0 ", "thread 32 ", "thread 64 ", "thread 96 ")
 }
 
+// TestContextTellsAccess ends the context of an agent that waits for its own shared memory to change.
+func TestContextTellsAccess(t *testing.T) {
+	for _, m := range modes {
+		ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		err := sm.Launch(ctx, in(m, sm.Config{Block: sm.Dim3{X: 32}}), func(b *sm.Block) {
+			x := sm.Shared[int32](b, 32, 16)
+			b.Threads(func(th *sm.Thread) {
+				x.Store(th, th.Rank(), 0)
+				th.SyncThreads()
+				for x.Load(th, th.Rank()) == 0 {
+				}
+			})
+		})
+		stop()
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "; Load at report_test.go:") {
+			t.Errorf("%s: %v", mode(m), err)
+		}
+	}
+}
+
 // TestContextTells ends the context of agents that wait for each other in global memory, of which not all are resident.
 func TestContextTells(t *testing.T) {
 	for _, m := range modes {
@@ -76,10 +96,10 @@ func TestContextTells(t *testing.T) {
 			})
 		})
 		stop()
-		if !errors.Is(err, context.DeadlineExceeded) ||
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), "sm: launch: context ") ||
 			!strings.Contains(err.Error(), "; 2 of 4 CTAs had not begun (Config.Resident); ThreadFence at report_test.go:") ||
-			!strings.HasSuffix(err.Error(), ": thread 0 of CTA (0,0,0) and 1 others") &&
-				!strings.HasSuffix(err.Error(), ": thread 0 of CTA (1,0,0) and 1 others") {
+			!strings.HasSuffix(err.Error(), ": thread 0 of CTA (0,0,0) and 1 more") &&
+				!strings.HasSuffix(err.Error(), ": thread 0 of CTA (1,0,0) and 1 more") {
 			t.Errorf("%s: %v", mode(m), err)
 		}
 	}

@@ -27,7 +27,9 @@ type runner struct {
 	wake chan struct{} // capacity 1: a reason to go on, or under Check the turn
 	g    uintptr       // of its goroutine, see frames
 
-	switching atomic.Bool // under Check, it gives its turn to others
+	switching atomic.Bool  // under Check, it gives its turn to others
+	dozing    atomic.Bool  // it is stuck, and does not count as active, but looks again
+	looked    atomic.Int64 // launch.settled before its last look
 
 	op   string // that it is at, or was last
 	by   *agent // the handle that does it
@@ -41,6 +43,7 @@ type runner struct {
 	handles []*Thread // that have issued copies
 	copiers []*Thread // that issue those of MemcpyAsync
 
+	ended    stand    // the operation that it came to when the launch had stopped
 	waits    waitable // what it waits for, nil if it does not or is the kernel function
 	target   uint64   // the phase of it
 	next     *runner  // that waits for it too
@@ -82,7 +85,9 @@ func (a *agent) at(op string, depth int) {
 	}
 	var here site
 	g := here.here(depth + 2)
-	r.check() // before what follows, which a report may be reading
+	if r.cta.launch.stopped() { // before what follows, which a report may be reading
+		r.end(a, op, here)
+	}
 	switch h := r.host(g); {
 	case h == nil:
 	case h.g != g: // it is nobody's, and r waits for the turn in an operation that another has begun
@@ -102,7 +107,7 @@ func (r *runner) second(a *agent, op string, at site, detail string) {
 	l := r.cta.launch
 	l.stop(&Fault{
 		Kernel: l.Name, CTA: r.cta.idx, Agent: a.String(), Op: op, Site: at.String(), Rule: RuleAgent, Detail: detail,
-		Seed: l.Seed,
+		Seed: l.Seed, checked: l.Check,
 	})
 	r.unwind()
 }
@@ -133,6 +138,14 @@ func (r *runner) check() {
 	if r.cta.launch.stopped() {
 		r.unwind()
 	}
+}
+
+// end unwinds a runner that comes to an operation of a launch that has stopped.
+func (r *runner) end(a *agent, op string, at site) {
+	if !r.stranger() {
+		r.ended = stand{op: op, at: at, agent: a}
+	}
+	r.unwind()
 }
 
 // unwind ends what a goroutine does in the name of r. Nobody would recover from a panic of one
@@ -312,7 +325,8 @@ func (l *launch) busy() int64 {
 func (r *runner) doze(m *mbar, d time.Duration, stuck bool) bool {
 	c := r.cta.cluster
 	if stuck {
-		c.doze()
+		r.dozing.Store(true)
+		c.rest()
 	}
 	if s := c.launch.sched; s != nil {
 		r.alone(func() { s.doze(r) })
@@ -371,13 +385,11 @@ func (r *runner) exit() {
 	if r.self != nil && r.cta.running.Add(-1) == 0 {
 		r.cta.main.ready()
 	}
-	last := c.discharge(r)
-	if last {
+	if c.discharge(r) {
 		l.retire(c)
 		l.next(c)
-	} else {
-		c.idle()
 	}
+	c.idle() // counts until the next of the grid are counted: in between all would seem to wait
 	if s := l.turns(); s != nil {
 		s.leave(r)
 	}

@@ -52,6 +52,7 @@ func (l *launch) stop(err error) {
 		return
 	}
 	l.err = err
+	l.late, _ = err.(*outOfTime)
 	l.become(stateStopping)
 	close(l.stops)
 	if l.sched != nil {
@@ -97,27 +98,30 @@ type outOfTime struct {
 
 func (e *outOfTime) Unwrap() error { return e.error }
 
-// A stand is an operation that agents were at, or had done last, when the context ended.
+// A stand is an operation that agents were at, or came to, when the context had ended.
 type stand struct {
 	op     string
 	at     site
-	agent  string // the first
+	agent  *agent // the first
 	others int
 }
 
 // unwound notes where r was when its launch stopped, which has been unwound for that.
 func (l *launch) unwound(r *runner) {
+	s := r.ended
+	if s.op == "" {
+		s = stand{op: r.op, at: r.site, agent: r.agent()}
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, ok := errors.AsType[*outOfTime](l.err); !ok || r.op == "" || r.self == nil && r.cta.agents > 0 {
+	if l.late == nil || s.op == "" || r.self == nil && r.cta.agents > 0 {
 		return // the kernel function waits for its agents
 	}
-	i := slices.IndexFunc(l.stood, func(s stand) bool { return s.op == r.op && s.at == r.site })
-	if i < 0 {
-		l.stood = append(l.stood, stand{r.op, r.site, fmt.Sprintf("%v of CTA %v", r.agent(), r.cta.idx), 0})
-	} else {
+	if i := slices.IndexFunc(l.stood, func(o stand) bool { return o.op == s.op && o.at == s.at }); i >= 0 {
 		l.stood[i].others++
+		return
 	}
+	l.stood = append(l.stood, s)
 }
 
 // mostStands is how many a message lists.
@@ -128,12 +132,11 @@ const mostStands = 8
 func (l *launch) told() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	end, ok := errors.AsType[*outOfTime](l.err)
-	if !ok {
+	if l.late == nil {
 		return l.err
 	}
 	var b strings.Builder
-	if n := l.clusters - end.begun; n > 0 {
+	if n := l.clusters - l.late.begun; n > 0 {
 		fmt.Fprintf(&b, "; %d of %d CTAs had not begun (Config.Resident)", n*l.Cluster.Size(), l.Grid.Size())
 	}
 	for i, s := range l.stood {
@@ -141,12 +144,12 @@ func (l *launch) told() error {
 			b.WriteString("; and elsewhere")
 			break
 		}
-		fmt.Fprintf(&b, "; %s at %v: %s", s.op, s.at, s.agent)
+		fmt.Fprintf(&b, "; %s at %v: %v of CTA %v", s.op, s.at, s.agent, s.agent.cta.idx)
 		if s.others > 0 {
-			fmt.Fprintf(&b, " and %d others", s.others)
+			fmt.Fprintf(&b, " and %d more", s.others)
 		}
 	}
-	return fmt.Errorf("%w%s", l.err, b.String())
+	return fmt.Errorf("sm: launch: %w%s", l.err, b.String())
 }
 
 // outlast waits until the agents have ended, which the launch has told to, and sees to it that they can.
