@@ -204,10 +204,10 @@ const deadlocked = -1 << 40
 // dead reports whether nobody can go on. Those that doze have to have looked again since the last of the others,
 // in any cluster, has come to its end or to a wait: they may see what it has done in global memory.
 func (c *cluster) dead() bool {
-	race.Hide()
-	defer race.Show()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	race.Hide()
+	defer race.Show()
 	for r := range c.runners {
 		if r.dozing.Load() && (c.launch.active.Load() > 0 || r.looked.Load() != c.launch.settled.Load()) {
 			return false
