@@ -22,8 +22,8 @@ type site [1]uintptr
 // functions, and at least one of the kernel's.
 type stack [8]uintptr
 
-// sites has places by the stacks that lead to them, each where its hash says:
-// runtime.Callers, which knows what has been inlined, takes longer than most operations.
+// sites has places by the stacks that lead to them, each where its hash says or, if another has come there since,
+// beside that: runtime.Callers, which knows what has been inlined, takes longer than most operations.
 var sites [1 << 10]atomic.Pointer[siteAt]
 
 type siteAt struct {
@@ -47,13 +47,17 @@ func (s *site) here(depth int) (g uintptr) {
 	for _, pc := range at {
 		hash = (hash ^ uint64(pc)) * 0x9E3779B97F4A7C15
 	}
-	slot := &sites[hash>>54]
+	slot, beside := &sites[hash>>54], &sites[hash>>54^1]
 	if known := slot.Load(); known != nil && known.stack == at {
 		*s = known.site
 		return g
 	}
+	if known := beside.Load(); known != nil && known.stack == at {
+		*s = known.site
+		return g
+	}
 	runtime.Callers(depth+2, s[:])
-	slot.Store(&siteAt{at, *s})
+	beside.Store(slot.Swap(&siteAt{at, *s}))
 	return g
 }
 
