@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"example.com/leafhopper/sm"
 )
@@ -65,18 +64,18 @@ func TestElectedWait(t *testing.T) {
 // TestContextTellsAccess ends the context of an agent that waits for its own shared memory to change.
 func TestContextTellsAccess(t *testing.T) {
 	for _, m := range modes {
-		ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		ctx, stop := context.WithCancel(t.Context())
 		err := sm.Launch(ctx, in(m, sm.Config{Block: sm.Dim3{X: 32}}), func(b *sm.Block) {
 			x := sm.Shared[int32](b, 32, 16)
 			b.Threads(func(th *sm.Thread) {
 				x.Store(th, th.Rank(), 0)
 				th.SyncThreads()
 				for x.Load(th, th.Rank()) == 0 {
+					stop()
 				}
 			})
 		})
-		stop()
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "; Load at report_test.go:") {
+		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "; Load at report_test.go:") {
 			t.Errorf("%s: %v", mode(m), err)
 		}
 	}
@@ -85,18 +84,20 @@ func TestContextTellsAccess(t *testing.T) {
 // TestContextTells ends the context of agents that wait for each other in global memory, of which not all are resident.
 func TestContextTells(t *testing.T) {
 	for _, m := range modes {
-		ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		ctx, stop := context.WithCancel(t.Context())
 		var n atomic.Int32
 		err := sm.Launch(ctx, in(m, sm.Config{Grid: sm.Dim3{X: 4}, Resident: 2}), func(b *sm.Block) {
 			b.Threads(func(th *sm.Thread) {
 				n.Add(1)
 				for n.Load() < 4 {
 					th.ThreadFence(sm.ScopeDevice)
+					if n.Load() == 2 {
+						stop()
+					}
 				}
 			})
 		})
-		stop()
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), "sm: launch: context ") ||
+		if !errors.Is(err, context.Canceled) || !strings.HasPrefix(err.Error(), "sm: launch: context ") ||
 			!strings.Contains(err.Error(), "; 2 of 4 CTAs had not begun (Config.Resident); ThreadFence at report_test.go:") ||
 			!strings.HasSuffix(err.Error(), ": thread 0 of CTA (0,0,0) and 1 more") &&
 				!strings.HasSuffix(err.Error(), ": thread 0 of CTA (1,0,0) and 1 more") {
