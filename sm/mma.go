@@ -39,7 +39,6 @@ func (w *Warpgroup) Fence() {
 // instruction's.
 func (w *Warpgroup) MMA(op wgmma.Op, d *wgmma.Accumulator, a wgmma.Operand, b wgmma.Descriptor) {
 	w.enter("MMA")
-	w.check(op.Validate())
 	if a, ok := a.(wgmma.Descriptor); ok && op.TransposeA {
 		w.spans(op, "A", a, wgmma.M)
 	}
@@ -50,8 +49,11 @@ func (w *Warpgroup) MMA(op wgmma.Op, d *wgmma.Accumulator, a wgmma.Operand, b wg
 }
 
 // spans is for an MN-major operand of n rows or columns: if they are more than its swizzle spans, and nothing says
-// where the others are, the instruction reads the first again.
+// where the others are, the instruction reads the first again. Of an op that there is not MMA says so.
 func (w *Warpgroup) spans(op wgmma.Op, operand string, d wgmma.Descriptor, n int) {
+	if op.Validate() != nil {
+		return
+	}
 	if bytes, span := n*op.Kind.ElementSize(), d.Swizzle.Span(); d.LBO == 0 && span > 0 && bytes > span {
 		w.fail(RuleWGMMA, "%v: operand %s is %d bytes wide, its swizzle spans %d, and the distance of its boxes is 0 "+
 			"(see MNMajor)", op, operand, bytes, span)
