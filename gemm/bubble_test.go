@@ -17,7 +17,7 @@ const bubbleCase = "GEMM_BUBBLE_CASE"
 // TestBubble makes products of a process in bubbles of testing/synctest and outside of them, in several orders. What
 // the runtime finds wrong with a channel of a bubble ends the process, so each order has one.
 func TestBubble(t *testing.T) {
-	const size, calls = 256, 20
+	const size, calls = 128, 5
 	a := gemm.NewMatrix[float32](size, size)
 	multiply := func(t *testing.T, n int) {
 		ctx, cancel := context.WithCancel(t.Context())
