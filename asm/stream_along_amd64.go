@@ -18,8 +18,8 @@ func (s *streamKernel) readAlong(k, m, n int, a, b unsafe.Pointer, stride int, d
 	c := s.newBlock()
 	c.apart = roundUp(k, s.kpack) / s.kpack * s.mr * 4
 	rest := k % line
-	if rest == 0 && s.lag() == 0 { // all columns under way are at the same place in K
-		whole = k
+	if slots := s.slots[s.along.of(m)]; rest == 0 && (s.lag() == 0 || (slots-1)*k < slots*s.sums) {
+		whole = k // all columns under way are at the same place in K, as no slot is a block of sums behind
 	}
 	s.lines(c, whole, m, n, a, b, stride, dst, ldd, add)
 	add, a, b = add || whole > 0, s.panelA(a, whole), unsafe.Add(b, whole*s.size)

@@ -214,7 +214,9 @@ func TestStreamLong(t *testing.T) {
 		shapes := [][2]int{{1, 300}, {17, 1000}, {700, 33}, {1100, 16}, {1100, 17}, {1120, 70}, {1151, 81}, {2083, 130}}
 		if kContiguous {
 			shapes = append(shapes, [2]int{streamTestLength/typ.Size() + 75, 50},
-				[2]int{2 * streamTestLength / typ.Size(), 3})
+				[2]int{2 * streamTestLength / typ.Size(), 3},
+				// A block of sums and lines of another.
+				[2]int{typ.Block() * 5 / 4, 70}, [2]int{typ.Block() * 7 / 4, 130})
 		} else {
 			shapes = append(shapes, [2]int{37, streamTestWidth + 75}, [2]int{streamTestDepth + 39, 20})
 		}
