@@ -22,7 +22,7 @@ func setupExplain(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) 
 	fs.IntVar(&q.Workers, "workers", 0, "worker `count`; 0 is all")
 	fs.StringVar(&q.Machine, "machine", "",
 		"`machine` to pretend: "+strings.Join(gemm.Machines(), ", ")+" (default: this one)")
-	fs.StringVar(&q.Kernel, "kernel", "", "`kernel`, see gemmbench kernels (default: the best)")
+	kernel := fs.String("kernel", "auto", "`kernel`, see gemmbench kernels; auto is the best")
 	return func(_ context.Context, stdout, _ io.Writer) error {
 		shapes, err := parseShapes(*size)
 		switch {
@@ -49,7 +49,11 @@ func setupExplain(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) 
 		if q.Workers < 0 || q.Workers > gemm.MaxWorkers {
 			return cli.Usagef("explain: -workers: %d is outside 0..%d", q.Workers, gemm.MaxWorkers)
 		}
-		q.Machine = strings.ToLower(q.Machine)
+		k, err := parseKernel(*kernel)
+		if err != nil {
+			return cli.Usagef("explain: -kernel: %w", err)
+		}
+		q.Kernel, q.Machine = k[0], strings.ToLower(q.Machine)
 		text, err := gemm.Explain(q)
 		if err != nil {
 			return cli.Usagef("explain: %s", strings.TrimPrefix(err.Error(), "gemm: Explain: "))

@@ -23,6 +23,7 @@ func TestBadArguments(t *testing.T) {
 		{"explain 8x8x8,9", `explain: -size: "8x8x8,9" is not one size`},
 		{"explain 0", `explain: -size: "0" is outside 1..1048576`},
 		{"explain -machine z80", `explain: there is no machine "z80"; machines: zen3, zen4, zen5, intel, amx, go`},
+		{"explain -kernel cuda", `explain: -kernel: "cuda" is not a kernel; kernels: auto, `},
 		{"explain -trans XY", `explain: -trans: "XY" is not one of NN, NT, TN, TT`},
 		{"explain -dtype f64", `explain: -dtype: "f64" is not one of bf16, f16, f32, e4m3, e5m2`},
 		{"explain 8x8 -workers 2", `explain: -size: "8x8" is not MxNxK`},
@@ -210,5 +211,26 @@ func TestDepthNames(t *testing.T) {
 			strings.Contains(stdout, "queue") {
 			t.Errorf("%s: want %q and no queue:\n%s", args, want, stdout)
 		}
+	}
+}
+
+// TestExplainKernel names the kernel as compare takes it.
+func TestExplainKernel(t *testing.T) {
+	for names, same := range map[string]bool{"go GO": true, "go gobf16": false} {
+		var said []string
+		for _, name := range strings.Fields(names) {
+			code, stdout, stderr := gemmbench(t, "explain", "64", "-kernel", name)
+			if code != cli.OK || stderr != "" {
+				t.Errorf("-kernel %s: exit status %d, stderr %q", name, code, stderr)
+			}
+			said = append(said, stdout)
+		}
+		if (said[0] == said[1]) != same {
+			t.Errorf("%s: %q", names, said)
+		}
+	}
+	_, best, _ := gemmbench(t, "explain", "64")
+	if code, stdout, _ := gemmbench(t, "explain", "64", "-kernel", "auto"); code != cli.OK || stdout != best {
+		t.Errorf("-kernel auto: exit status %d, %q, without %q", code, stdout, best)
 	}
 }
