@@ -113,8 +113,8 @@ func (c command) run(ctx context.Context, args []string, stdout, stderr io.Write
 			help, err = true, fs.Parse(fs.Args()) // what follows -h must be right all the same
 			continue
 		}
-		if err != nil || c.operand == "" || operands > 0 || fs.NArg() == 0 {
-			break
+		if err != nil || c.operand == "" || operands > 0 || fs.NArg() == 0 || fs.Arg(0) == "true" || fs.Arg(0) == "false" {
+			break // or what is meant to be the value of a switch
 		}
 		operands, operand = 1, fs.Arg(0)
 		err = fs.Parse(fs.Args()[1:])
