@@ -140,10 +140,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 		sum := p.checksum(s.name)
-		fmt.Fprintf(stdout, "%s  %v, %.3g GFLOP/s%s\n",
+		_, err = fmt.Fprintf(stdout, "%s  %v, %.3g GFLOP/s%s\n",
 			sum, took.Round(time.Millisecond), gflops(p.size, took), versus(sum))
+		if err != nil {
+			return err
+		}
 	}
-	fmt.Fprintln(stdout, "The bits are those of gemm.Multiply with Hopper's arithmetic.")
+	if _, err := fmt.Fprintln(stdout, "The bits are those of gemm.Multiply with Hopper's arithmetic."); err != nil {
+		return err
+	}
 	return writeTrace(cfg.Trace, o.trace, stdout)
 }
 

@@ -184,6 +184,28 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+// full is a place without room for more than n writes.
+type full struct{ n int }
+
+var errFull = errors.New("full")
+
+func (w *full) Write(b []byte) (int, error) {
+	if w.n--; w.n < 0 {
+		return 0, errFull
+	}
+	return len(b), nil
+}
+
+// TestUnwritten has the result go where it cannot be written.
+func TestUnwritten(t *testing.T) {
+	for n := range 2 {
+		args := []string{"-size", "256", "-step", "parity"}
+		if err := run(t.Context(), args, &full{n}, io.Discard); !errors.Is(err, errFull) {
+			t.Errorf("after %d lines: %v", n, err)
+		}
+	}
+}
+
 // TestProgress waits for two reports of a step that does not end.
 func TestProgress(t *testing.T) {
 	r, w := io.Pipe()
