@@ -56,7 +56,7 @@ type options struct {
 }
 
 // parse returns an error of an argument that no run may have.
-func parse(args []string, stderr io.Writer) (*options, error) {
+func parse(args []string, stdout io.Writer) (*options, error) {
 	var o options
 	var names, rooms []string
 	for _, s := range steps {
@@ -77,7 +77,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		"draw the walk-through kernel with 1 and with 5 stages to `file`,\nand run nothing else")
 	switch err := f.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
-		f.SetOutput(stderr)
+		f.SetOutput(stdout)
 		f.Usage()
 		return nil, err
 	case err != nil:
@@ -105,7 +105,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 func (o *options) takes(s *step) bool { return o.step == "all" || o.step == s.name }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	o, err := parse(args, stderr)
+	o, err := parse(args, stdout)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return err

@@ -137,7 +137,7 @@ func TestFlags(t *testing.T) {
 		t.Error(err)
 	}
 	var help strings.Builder
-	if err := run(t.Context(), []string{"-h"}, io.Discard, &help); !errors.Is(err, flag.ErrHelp) ||
+	if err := run(t.Context(), []string{"-h"}, &help, io.Discard); !errors.Is(err, flag.ErrHelp) ||
 		!strings.Contains(help.String(), "walkthrough, tiles128") ||
 		!strings.Contains(help.String(), "14 in walkthrough, 7 in tiles128") {
 		t.Errorf("-h: %v, %q", err, help.String())
