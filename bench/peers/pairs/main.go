@@ -78,6 +78,12 @@ func (c *comparison) run(ctx context.Context, first, second []string, stdout io.
 		defer p.stop()
 	}
 	t := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	flush := func() error {
+		if err := t.Flush(); err != nil {
+			return cli.Usagef("writing the result: %w", err)
+		}
+		return nil
+	}
 	var r result
 	for {
 		pair, err := c.sample(ctx)
@@ -85,14 +91,14 @@ func (c *comparison) run(ctx context.Context, first, second []string, stdout io.
 			err = ctx.Err() // the programs ended for it
 		}
 		if err != nil && err != io.EOF {
-			return errors.Join(err, t.Flush()) // what is complete
+			return errors.Join(err, flush()) // what is complete
 		}
 		if r.Product != pair[0].Product || err == io.EOF {
 			r.write(t)
 			r = result{Product: pair[0].Product, header: r.header}
 		}
 		if err == io.EOF {
-			return errors.Join(t.Flush(), c.programs[0].wait(), c.programs[1].wait())
+			return errors.Join(flush(), c.programs[0].wait(), c.programs[1].wait())
 		}
 		r.add(pair)
 	}

@@ -145,3 +145,21 @@ func TestUsage(t *testing.T) {
 		t.Errorf("-h: status %d, stdout %q, stderr %q", status, &out, &stderr)
 	}
 }
+
+type unwritable struct{}
+
+func (unwritable) Write([]byte) (int, error) { return 0, os.ErrClosed }
+
+// TestUnwritable has the status of gemmbench for a table that cannot be written.
+func TestUnwritable(t *testing.T) {
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip(err)
+	}
+	one := answers(t, "a,f32,8,8,8,1,1")
+	var stderr bytes.Buffer
+	status := run(t.Context(), slices.Concat([]string{"-pause", "0"}, one, []string{"--"}, one), unwritable{}, &stderr)
+	want := "pairs: writing the result: " + os.ErrClosed.Error() + "\n"
+	if status != cli.Usage || stderr.String() != want {
+		t.Errorf("status %d, stderr %q, want %q", status, &stderr, want)
+	}
+}
