@@ -44,6 +44,6 @@ trap 'rm -rf "$bin"' EXIT
 if python3 -c 'import torch' 2>/dev/null; then
 	python3 "$here/products.py" "$out"
 else
-	echo "no PyTorch: cublas.json and cublas_fp8_tf32.json left out" >&2
+	echo "no PyTorch: cublas*.json left out" >&2
 fi
 cat "$out/machine.txt"
