@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// hopperBlock is how many products [hopperRow.dot] takes at once; every L is a multiple.
+// hopperBlock is how many products [hopperHeader.dot] takes at once; every L is a multiple.
 const hopperBlock = 8
 
 // maxProducts is the largest L.

@@ -103,7 +103,7 @@ var hopperOperands = []hopperElements{
 	}},
 }
 
-// fillElements fills n bytes at p with elements.
+// fill fills n bytes at p with elements.
 func (o hopperElements) fill(r *rand.Rand, t Type, p unsafe.Pointer, n int) {
 	for i := 0; i < n; i += t.Size() {
 		u := o.bits(r, t)
