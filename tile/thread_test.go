@@ -262,6 +262,24 @@ func TestThreadStoreErrors(t *testing.T) {
 	}
 }
 
+// A store of no bytes is legal, out of memory that has none, too.
+func TestThreadStoresNothing(t *testing.T) {
+	var th tile.Thread
+	var none tile.Shared
+	if err := th.StoreBulk(tile.Global{}, 0, &none, 0, 0); err != nil {
+		t.Error(err)
+	}
+	if err := th.ReduceBulk(tile.Global{}, 0, tile.ReduceAdd, tile.Uint32, &none, 0, 0); err != nil {
+		t.Error(err)
+	}
+	th.CommitGroup()
+	th.WaitGroupRead(0)
+	th.WaitGroup(0)
+	if err := th.Exit(); err != nil {
+		t.Error(err)
+	}
+}
+
 // A program with a wait missing works with some luck. Of 100 seeds, some show
 // the reuse of a source too early and some a result used too early, and none
 // ever disturbs the program that waits.

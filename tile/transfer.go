@@ -20,10 +20,10 @@ type Transfer struct {
 	// barrier's CompleteTx.
 	Complete func(bar *barrier.Barrier, bytes int)
 
-	source []byte     // an operand in shared memory that is read in place, nil if fetch has it
-	box    *TensorMap // whose box the operand is, nil if it is all of the source
-	lead   int        // bytes before the box, from a multiple of the swizzle's period; not touched
-	fetch  func() []byte
+	source []byte        // an operand in shared memory that is read in place, unless fetch has it
+	box    *TensorMap    // whose box the operand is, nil if it is all of the source
+	lead   int           // bytes before the box, from a multiple of the swizzle's period; not touched
+	fetch  func() []byte // nil if source is the operand
 	put    func(dst, staged []byte, lo, hi int)
 	whole  func() // writes all destinations from the source, without a copy; nil if put does
 
@@ -103,7 +103,7 @@ func (t *Transfer) Read() {
 		return
 	}
 	t.read = true
-	if t.source == nil {
+	if t.fetch != nil {
 		t.staged = t.fetch()
 		return
 	}
@@ -117,7 +117,7 @@ func (t *Transfer) Step() (more bool) {
 		return false
 	}
 	p := t.pieces[0]
-	if t.source == nil {
+	if t.fetch != nil {
 		t.Read()
 	}
 	staged := t.staged
