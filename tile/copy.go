@@ -1,7 +1,6 @@
 package tile
 
 import (
-	"errors"
 	"fmt"
 
 	"example.com/leafhopper/barrier"
@@ -70,13 +69,11 @@ func checkStoreTile(m *TensorMap, coord []int32, src *Shared, offset int) error 
 	return src.checkTile("store", "source", m, offset)
 }
 
-var errNilMap = errors.New("tile: tensor map is nil")
-
 // check validates what loads and stores have in common.
 func (m *TensorMap) check(op string, coord []int32) error {
 	switch {
 	case m == nil:
-		return errNilMap
+		return fmt.Errorf("tile: %s: tensor map is nil", op)
 	case m.global == nil:
 		return fmt.Errorf("tile: %s: tensor map has no global memory", op)
 	case len(coord) != m.rank:

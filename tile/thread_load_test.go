@@ -140,6 +140,8 @@ func TestThreadLoadErrors(t *testing.T) {
 		{"bulk copy: barrier is nil", th.CopyBulk(c[0], 0, c[1], 0, 16, nil)},
 		{"bulk copy: 32 bytes at source offset 16 and destination offset 0 overlap",
 			th.CopyBulk(c[0], 0, c[0], 16, 32, &bars[0])},
+		{"load: tensor map is nil", th.Load(s, 0, nil, coord, &bars[0])},
+		{"multicast: tensor map is nil", th.LoadMulticast(c, 3, 0, nil, coord, bars)},
 		{"shared reduce: barrier is nil", th.ReduceShared(c[0], 0, tile.ReduceAdd, tile.Uint32, c[1], 0, 16, nil)},
 		{"shared reduce: ReduceAdd is not defined for Float32",
 			th.ReduceShared(c[0], 0, tile.ReduceAdd, tile.Float32, c[1], 0, 16, &bars[0])},
