@@ -74,6 +74,7 @@ func TestCopies(t *testing.T) {
 		"swizzle":        func(b []byte) { b[23] = 0x80 },
 		"box":            func(b []byte) { b[40] = 0 },
 		"element stride": func(b []byte) { b[60] = 0 },
+		"dimension":      func(b []byte) { clear(b[160:168]) },
 		"reserved":       func(b []byte) { b[100] = 1 },
 	} {
 		broken := encode(a)

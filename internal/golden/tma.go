@@ -141,8 +141,9 @@ func (b *Box) check() error {
 		return fmt.Errorf("rank %d is outside 1 to 5", b.Rank)
 	}
 	for d := range b.Rank {
-		if b.Extent[d] < 1 || b.ElementStrides[d] < 1 {
-			return fmt.Errorf("dimension %d has box %d and element stride %d", d, b.Extent[d], b.ElementStrides[d])
+		if b.Dims[d] < 1 || b.Extent[d] < 1 || b.ElementStrides[d] < 1 {
+			return fmt.Errorf("dimension %d has %d elements, box %d and element stride %d",
+				d, b.Dims[d], b.Extent[d], b.ElementStrides[d])
 		}
 	}
 	return nil
