@@ -40,11 +40,10 @@ func TensorMap(c *golden.MapCall) (string, error) {
 	return "", nil
 }
 
-// configOf returns the tensor map of a copy.
-func configOf(b *golden.Box, strides []uint64, global []byte) tile.Config {
+// configOf returns the tensor map of a copy, without its memory.
+func configOf(b *golden.Box, strides []uint64) tile.Config {
 	cfg := tile.Config{
-		DataType: tile.DataType(b.DataType), Global: global,
-		Dims: b.Dims[:b.Rank], Strides: strides,
+		DataType: tile.DataType(b.DataType), Dims: b.Dims[:b.Rank], Strides: strides,
 		Interleave: tile.Interleave(b.Interleave), Swizzle: tile.Swizzle(b.Swizzle), Fill: tile.Fill(b.Fill),
 	}
 	for d := range b.Rank {
@@ -75,17 +74,30 @@ func extent(cfg *tile.Config) (int, error) {
 	return int(n), nil
 }
 
+// configOfCopy returns the tensor map of a copy, of memory that holds what the GPU's did before it.
+func configOfCopy(c *golden.Copy) (tile.Config, error) {
+	cfg, n := configOf(&c.Box, c.Strides[:c.Rank-1]), len(c.After)
+	if c.Kind == golden.KindLoad {
+		var err error
+		if n, err = extent(&cfg); err != nil {
+			return cfg, err
+		}
+	}
+	cfg.Global = bytes.Repeat([]byte{golden.GlobalInit}, n)
+	if c.Kind == golden.KindLoad || c.Red != 0 {
+		c.FillGlobal(cfg.Global)
+	}
+	return cfg, nil
+}
+
 // Copy does a load, a store or a reduction through a tensor map, and says how what it writes or signals differs from
 // the GPU's, or "".
 func Copy(c *golden.Copy) (string, error) {
-	var global []byte
-	if c.Kind != golden.KindLoad {
-		global = bytes.Repeat([]byte{golden.GlobalInit}, len(c.After))
+	cfg, err := configOfCopy(c)
+	if err != nil {
+		return "", err
 	}
-	if c.Red != 0 {
-		c.FillGlobal(global)
-	}
-	m, err := tile.NewTensorMap(configOf(&c.Box, c.Strides[:c.Rank-1], global))
+	m, err := tile.NewTensorMap(cfg)
 	if err != nil {
 		return fmt.Sprintf("%+v: %v", c.Box, err), nil
 	}
@@ -93,7 +105,7 @@ func Copy(c *golden.Copy) (string, error) {
 		return fmt.Sprintf("%+v: a box of %d bytes, on the GPU %d", c.Box, m.BoxBytes(), c.Bytes), nil
 	}
 	if c.Kind == golden.KindLoad {
-		return load(c)
+		return load(c, m)
 	}
 	s, err := tile.NewShared(golden.SharedSize)
 	if err != nil {
@@ -111,7 +123,7 @@ func Copy(c *golden.Copy) (string, error) {
 	if err != nil {
 		return fmt.Sprintf("%s %+v: %v", what, c.Box, err), nil
 	}
-	if text := differ("global", global, c.After); text != "" {
+	if text := differ("global", cfg.Global, c.After); text != "" {
 		return fmt.Sprintf("%s %+v: %s", what, c.Box, text), nil
 	}
 	return differ("the source in shared", s.Bytes(), before), nil
@@ -119,21 +131,14 @@ func Copy(c *golden.Copy) (string, error) {
 
 // LoadMap returns the map of a recorded load, of memory that holds what the GPU's did.
 func LoadMap(c *golden.Copy) (*tile.TensorMap, error) {
-	cfg := configOf(&c.Box, c.Strides[:c.Rank-1], nil)
-	n, err := extent(&cfg)
+	cfg, err := configOfCopy(c)
 	if err != nil {
 		return nil, err
 	}
-	cfg.Global = make([]byte, n)
-	c.FillGlobal(cfg.Global)
 	return tile.NewTensorMap(cfg)
 }
 
-func load(c *golden.Copy) (string, error) {
-	m, err := LoadMap(c)
-	if err != nil {
-		return "", err
-	}
+func load(c *golden.Copy, m *tile.TensorMap) (string, error) {
 	if m.BoxBytes() != int(c.Done) {
 		return fmt.Sprintf("load %+v: %d bytes signalled, by the GPU %d", c.Box, m.BoxBytes(), c.Done), nil
 	}
@@ -185,7 +190,7 @@ func Refused(b *golden.Box) (why error, text string, err error) {
 		strides = append(strides, pitch)
 		pitch *= b.Dims[d]
 	}
-	cfg := configOf(b, strides, nil)
+	cfg := configOf(b, strides)
 	n, err := extent(&cfg)
 	if err != nil {
 		return nil, "", err
@@ -234,14 +239,14 @@ func Word(w *golden.Word) (string, error) {
 	for _, typ := range []tile.DataType{tile.TFloat32, tile.TFloat32FTZ} {
 		m, err := tile.NewTensorMap(tile.Config{DataType: typ, Global: global, Dims: []uint64{4}, Box: []uint32{4}})
 		if err != nil {
-			return "", err
+			return fmt.Sprintf("%08x through %v: %v", w.Before, typ, err), nil
 		}
 		s, err := tile.NewShared(m.SharedBytes())
 		if err != nil {
 			return "", err
 		}
 		if err := tile.Load(s, 0, m, []int32{0}, nil); err != nil {
-			return "", err
+			return fmt.Sprintf("%08x through %v: %v", w.Before, typ, err), nil
 		}
 		if got := binary.LittleEndian.Uint32(s.Bytes()); got != w.After {
 			return fmt.Sprintf("%08x through %v becomes %08x, on the GPU %08x", w.Before, typ, got, w.After), nil
