@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bench"
+	"example.com/leafhopper/internal/cli"
 )
 
 func setupInfo(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) error {
@@ -24,9 +24,7 @@ func setupInfo(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) err
 		return out.write(func(w io.Writer) error {
 			m := bench.ThisMachine()
 			if out.format == "json" {
-				e := json.NewEncoder(w)
-				e.SetIndent("", "  ")
-				return e.Encode(struct {
+				return cli.WriteJSON(w, struct {
 					Machine bench.Machine `json:"machine"`
 				}{m})
 			}

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"text/tabwriter"
 	"time"
 
 	"example.com/leafhopper/bench"
+	"example.com/leafhopper/internal/cli"
 )
 
 // The bars of a good neighbour.
@@ -70,9 +70,7 @@ type neighbourReport struct {
 
 func (r *neighbourReport) write(w io.Writer, format string) error {
 	if format == "json" {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(r)
+		return cli.WriteJSON(w, r)
 	}
 	m := r.Machine
 	fmt.Fprintf(w, "%s, GOMAXPROCS %d, %s; %s\n", m.CPU, m.GOMAXPROCS, workersLine(m), r.DType)

@@ -1,10 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
+
+	"example.com/leafhopper/internal/cli"
 )
 
 // A result is what became of one file.
@@ -76,9 +77,7 @@ func write(w io.Writer, c *config, results []result) error {
 		for i, r := range results {
 			rows[i] = row{r.file, r.records, r.different, r.first, r.leftOut, r.splits}
 		}
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		return enc.Encode(rows)
+		return cli.WriteJSON(w, rows)
 	}
 	records, different := 0, 0
 	var text strings.Builder

@@ -1,9 +1,10 @@
-// Package cli is what the programs of this module have in common: how an interrupt ends them, and their exit
-// statuses.
+// Package cli is what the programs of this module have in common: how an interrupt ends them, their exit statuses,
+// and how they write JSON.
 package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -55,4 +56,11 @@ func Status(program string, err error, stderr io.Writer) int {
 		return Usage
 	}
 	return Failed
+}
+
+// WriteJSON writes v as JSON, indented, and a newline.
+func WriteJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
 }
