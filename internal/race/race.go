@@ -1,8 +1,5 @@
 //go:build race
 
-// Package race says whether the race detector is on, for tests that it would make
-// slow, or that count allocations; and it tells the detector what orders what, where a
-// package's own bookkeeping would make it believe in an order that users cannot rely on.
 package race
 
 import (
@@ -10,6 +7,7 @@ import (
 	"unsafe"
 )
 
+// Enabled reports whether the race detector is on.
 const Enabled = true
 
 // Hide keeps from the detector what the goroutine synchronizes until Show.
