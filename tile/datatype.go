@@ -8,7 +8,7 @@ type DataType uint8
 
 // The element types of compute capability 9.0. Copies move every type bit for
 // bit, the FTZ type included, except that the two TF32 types round each word to
-// tf32 while loading.
+// tf32 while loading. The driver has no type for int8 and fp8: they are Uint8.
 const (
 	Uint8 DataType = iota
 	Uint16
@@ -119,7 +119,8 @@ func (s Swizzle) String() string {
 	return fmt.Sprintf("Swizzle(%d)", uint8(s))
 }
 
-// Fill says what a load writes for elements outside the tensor.
+// Fill says what a load writes for elements outside the tensor, numbered as
+// CUtensorMapFloatOOBfill.
 type Fill uint8
 
 // FillZero writes zeros. FillNaN, for floating-point types only, repeats the

@@ -74,7 +74,8 @@
 // but the prefetches as methods that start the work only, as the GPU does, with
 // CommitGroup, WaitGroup and WaitGroupRead for its groups; a wait that a program
 // lacks then changes its results. [Thread.Shuffle] makes chance of everything
-// that the rules leave open.
+// that the rules leave open. Only a Thread has CopyAsync, StoreAsync and ReduceAsync
+// (cp.async, st.async and red.async), which complete barriers.
 //
 // # Errors and order
 //

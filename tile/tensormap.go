@@ -18,8 +18,9 @@ const (
 )
 
 // Config describes a tensor in global memory and the box that copies move, the
-// arguments of cuTensorMapEncodeTiled. The rank is len(Dims); dimension 0 is
-// the innermost, whose elements lie side by side.
+// arguments of cuTensorMapEncodeTiled but for L2 promotion, a hint. (There are no
+// im2col maps.) The rank is len(Dims); dimension 0 is the innermost, whose elements
+// lie side by side.
 type Config struct {
 	DataType DataType
 

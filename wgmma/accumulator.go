@@ -39,7 +39,9 @@ func (t AccumulatorType) String() string {
 // must not be touched: without checks the reader sees the values of before, in
 // checked mode the methods panic with a [*Misuse].
 //
-// An Accumulator, like a register, belongs to one goroutine.
+// An Accumulator, like a register, belongs to one goroutine. [NewAccumulator] makes
+// one, which must not be copied: a copy would have the same registers, but would not
+// know what is pending on them. The zero Accumulator has no columns, and fits no Op.
 type Accumulator struct {
 	typ     AccumulatorType
 	n       int

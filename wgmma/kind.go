@@ -11,7 +11,7 @@ import (
 type Kind uint8
 
 // The kinds of wgmma.mma_async on compute capability 9.0, except for the 1-bit
-// ones.
+// ones. (The sparse wgmma.mma_async.sp is not there either.)
 const (
 	BF16F32 Kind = iota
 	F16F32
