@@ -1,6 +1,10 @@
 package fp8
 
-import "math"
+import (
+	"math"
+
+	"example.com/leafhopper/internal/decimal"
+)
 
 // An E4M3 is an 8-bit number of 4 exponent and 3 fraction bits, held as its
 // bits.
@@ -85,5 +89,5 @@ func (e E4M3) Neg() E4M3 { return e ^ signMask }
 // String returns the shortest decimal that is e again when parsed as a float32
 // and rounded to E4M3, and of several equally short the nearest to e; or "NaN".
 func (e E4M3) String() string {
-	return format(e.Float32(), func(f float32) bool { return E4M3FromFloat32(f) == e })
+	return decimal.Shortest(e.Float32(), func(f float32) bool { return E4M3FromFloat32(f) == e })
 }

@@ -1,6 +1,10 @@
 package fp8
 
-import "math"
+import (
+	"math"
+
+	"example.com/leafhopper/internal/decimal"
+)
 
 // An E5M2 is an 8-bit number of 5 exponent and 2 fraction bits, held as its
 // bits: the upper half of an IEEE half.
@@ -97,5 +101,5 @@ func (e E5M2) Neg() E5M2 { return e ^ signMask }
 // and rounded to E5M2, and of several equally short the nearest to e. Other
 // forms are "NaN", "+Inf" and "-Inf".
 func (e E5M2) String() string {
-	return format(e.Float32(), func(f float32) bool { return E5M2FromFloat32(f) == e })
+	return decimal.Shortest(e.Float32(), func(f float32) bool { return E5M2FromFloat32(f) == e })
 }
