@@ -1,4 +1,5 @@
-// Package spin holds the processor's hint for busy waiting.
+// Package spin is for goroutines that keep a processor busy: the hint for busy waiting,
+// a clock that takes nanoseconds to read, and when to give way to others ([Turn]).
 //
 // A loop that polls a word another core is about to write should execute
 // [Pause] between two loads: it leaves the pipeline to a sibling hyperthread,
