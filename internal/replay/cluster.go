@@ -42,7 +42,7 @@ var global = sync.OnceValues(func() (*clusterGlobal, error) {
 func Cluster(ctx context.Context, s *golden.ClusterScenario, cfg sm.Config) (string, error) {
 	g, err := global()
 	if err != nil {
-		return "", err
+		return err.Error(), nil
 	}
 	var values []uint32
 	sums := make([]uint32, s.CTAs)
