@@ -96,6 +96,50 @@ func clusterTwins() []twin {
 		},
 		rule: sm.RuleBarrier,
 		want: []string{"thread 0 at", "WaitParity: bar is a barrier of CTA ("},
+	}, {
+		name: "arrivals at a peer's barrier, one too many", cfg: named("crowded"),
+		kernel: func(broken bool) sm.Kernel {
+			return func(b *sm.Block) {
+				bar := b.Barrier()
+				b.Threads(func(t *sm.Thread) {
+					bar.Init(t, 3)
+					bar.ExpectTx(t, 16)
+					t.ClusterSync()
+					if b.ClusterRank() == 0 {
+						bar.MapShared(1).ArriveN(t, 2)
+						if broken {
+							bar.MapShared(1).ArriveN(t, 2)
+						}
+					}
+					t.ClusterSync()
+				})
+			}
+		},
+		rule: sm.RuleBarrier,
+		want: []string{
+			"CTA (0,0,0), thread 0 at", "ArriveN: bar of CTA (1,0,0) phase 0 (last arrived: thread 0 of CTA (0,0,0)",
+		},
+	}, {
+		name: "a multicast before a peer's Init", cfg: named("early"),
+		kernel: func(broken bool) sm.Kernel {
+			return func(b *sm.Block) {
+				x, bar := sm.Shared[int32](b, 4, 16), b.Barrier()
+				b.Threads(func(t *sm.Thread) {
+					if b.ClusterRank() == 0 || !broken {
+						bar.Init(t, 1)
+						bar.ArriveTx(t, 1, 16)
+					}
+					t.ClusterSync()
+					if b.ClusterRank() == 0 {
+						sm.LoadBulkMulticast(t, x, []int32{1, 2, 3, 4}, bar, 3)
+					}
+					t.ClusterSync()
+					bar.WaitParity(t, 0)
+				})
+			}
+		},
+		rule: sm.RuleBarrier,
+		want: []string{"LoadBulkMulticast: bar of CTA (1,0,0): barrier not initialized"},
 	}}
 }
 

@@ -73,6 +73,14 @@ func (m *mbar) name() string {
 	return fmt.Sprintf("%s[%d]", name, m.index)
 }
 
+// nameFor is name with the CTA, if it is not that of a, nil if that is a copy.
+func (m *mbar) nameFor(a *agent) string {
+	if m.cta.alone() || a != nil && a.cta == m.cta {
+		return m.name()
+	}
+	return fmt.Sprintf("%s of CTA %v", m.name(), m.cta.idx)
+}
+
 // A misuse is a use of the barrier that PTX leaves undefined.
 type misuse struct {
 	of string // the barrier and its phase
@@ -84,7 +92,7 @@ func (m *mbar) unlock(a *agent) {
 	v := recover()
 	of := ""
 	if _, ok := v.(*barrier.Misuse); ok {
-		of = m.status()
+		of = m.status(a)
 	}
 	m.mu.Unlock()
 	switch v := v.(type) {
@@ -100,12 +108,12 @@ func (m *mbar) unlock(a *agent) {
 	}
 }
 
-// status names the barrier, its phase, and who arrived last.
-func (m *mbar) status() string {
+// status names the barrier, its phase, and who arrived last, for a, nil if it is a copy.
+func (m *mbar) status(a *agent) string {
 	if !m.b.State().Live {
-		return m.name()
+		return m.nameFor(a)
 	}
-	return fmt.Sprintf("%s phase %d (last arrived: %v)", m.name(), m.phase, m.arrived)
+	return fmt.Sprintf("%s phase %d (last arrived: %v)", m.nameFor(a), m.phase, m.arrived)
 }
 
 // arrive is every arrival: bytes are expected first.
@@ -180,7 +188,7 @@ func (m *mbar) load(a *agent) {
 	m.mu.Lock()
 	defer m.unlock(a)
 	if s := m.b.State(); !s.Live {
-		a.fail(RuleBarrier, "%s: %v", m.name(), s.Dead)
+		a.fail(RuleBarrier, "%s: %v", m.nameFor(a), s.Dead)
 	}
 	m.loads, m.loaded = m.phase+1, a.mark()
 }
