@@ -2,6 +2,7 @@ package sm
 
 import (
 	"fmt"
+	"runtime"
 
 	"example.com/leafhopper/tile"
 	"example.com/leafhopper/wgmma"
@@ -160,6 +161,9 @@ const (
 // which is later is a matter of the moment.
 func (a *agent) ThreadFence(s Scope) {
 	a.enter("ThreadFence")
+	if !a.cta.launch.Check {
+		runtime.Gosched() // it is what loops until memory changes call, which others change
+	}
 	if s >= ScopeCluster && !a.cta.alone() {
 		a.cta.cluster.fence(a)
 	}

@@ -3,10 +3,12 @@ package sm_test
 import (
 	"errors"
 	"math"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"example.com/leafhopper/sm"
 )
@@ -38,6 +40,32 @@ func TestConfig(t *testing.T) {
 		NonPortable: true}, func(*sm.Block) {}); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestGridBarrier: agents that loop until memory changes leave the cores to those who change it.
+func TestGridBarrier(t *testing.T) {
+	const ctas, threads, rounds = 6, 32, 10
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	var arrived atomic.Int32
+	cfg := sm.Config{Grid: sm.Dim3{X: ctas}, Block: sm.Dim3{X: threads}, Resident: ctas}
+	soon(t, "a grid barrier that CTAs come to ten times", 10*time.Millisecond, func() {
+		arrived.Store(0)
+		if err := launch(t, cfg, func(b *sm.Block) {
+			b.Threads(func(t *sm.Thread) {
+				for i := range int32(rounds) {
+					t.SyncThreads()
+					if t.Rank() == 0 {
+						for arrived.Add(1); arrived.Load() < ctas*(i+1); {
+							t.ThreadFence(sm.ScopeDevice)
+						}
+					}
+					t.SyncThreads()
+				}
+			})
+		}); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestGrid: every CTA runs once, in the cluster that CUDA puts it in, and no more at once than are
