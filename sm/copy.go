@@ -21,9 +21,10 @@ type copyOp struct {
 	bar *mbar // that its bytes complete, or nil
 	now clock // what the CTA knew when it issued it
 
-	reads  bool      // shared memory of its CTA
-	sum    uint64    // under Check, of the source of a store when it was issued
-	issued time.Time // if there is a trace
+	reads     bool      // shared memory of its CTA
+	committed bool      // it is in a bulk group
+	sum       uint64    // under Check, of the source of a store when it was issued
+	issued    time.Time // if there is a trace
 }
 
 // String returns what a schedule calls the copy.
@@ -276,6 +277,9 @@ func (t *Thread) PrefetchTensor(m *tile.TensorMap, coord ...int) {
 func (t *Thread) CommitGroup() {
 	t.use("CommitGroup")
 	t.bulk.CommitGroup()
+	for i := range t.stores {
+		t.stores[i].committed = true
+	}
 }
 
 // WaitGroup waits until at most the n latest bulk groups of the thread are pending: what the
@@ -311,8 +315,12 @@ func (t *Thread) WaitGroupRead(n int) {
 // sources checks that nothing has changed what the thread's stores are yet to read.
 func (t *Thread) sources() {
 	for i := range t.stores {
-		if c := &t.stores[i]; c.spoilt() {
+		switch c := &t.stores[i]; {
+		case !c.spoilt():
+		case c.committed:
 			t.blame(c, RuleSource, spoiltText)
+		default:
+			t.blame(c, RuleSource, spoiltText+"; no CommitGroup has come after it")
 		}
 	}
 }

@@ -40,6 +40,32 @@ func TestSourceOutlives(t *testing.T) {
 	}
 }
 
+// TestSourceUncommitted: of a store that no wait can be for, since it is in no group, the report says that.
+func TestSourceUncommitted(t *testing.T) {
+	for _, broken := range []bool{false, true} {
+		err := launch(t, sm.Config{Check: true}, func(b *sm.Block) {
+			x, out := sm.Shared[int32](b, 8, 16), make([]int32, 8)
+			b.Threads(func(t *sm.Thread) {
+				for i := range 2 {
+					x.Store(t, 0, int32(i))
+					sm.StoreBulk(t, out, x)
+					if !broken {
+						t.CommitGroup()
+					}
+					t.WaitGroupRead(0)
+				}
+			})
+		})
+		if !broken {
+			if err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		faultOf(t, err, sm.RuleSource, "StoreBulk: its source has changed", "no CommitGroup has come after it")
+	}
+}
+
 // TestSourceOfStore: what a bulk store reads must not change before a wait says that it has been read, whoever changes
 // it. Where copies land when they are issued it has been.
 func TestSourceOfStore(t *testing.T) {
