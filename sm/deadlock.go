@@ -46,33 +46,55 @@ func (c *cluster) deadlock() {
 	first.stop(first.self, &Fault{Rule: RuleDeadlock, Detail: detail, Waits: report(waiting)})
 }
 
-// report describes what runners, sorted, wait for: neighbours that wait for the same at the
-// same place together.
+// report describes what runners, sorted, wait for: those that wait for the same at the same place together.
 func report(waiting []*runner) (waits []Wait) {
-	for len(waiting) > 0 {
-		r, n := waiting[0], 1
-		for n < len(waiting) && r.sameWait(waiting[n]) && waiting[n].agent().follows(waiting[n-1].agent()) {
-			n++
+	type wait struct {
+		cta    *cta
+		kind   string
+		on     waitable
+		target uint64
+		at     site
+	}
+	var order []wait
+	alike := map[wait][]*runner{}
+	for _, r := range waiting {
+		w := wait{r.cta, r.agent().kind, r.waits, r.target, r.site}
+		if alike[w] == nil {
+			order = append(order, w)
 		}
-		a, verb := r.agent(), "waits"
-		agents := a.String()
-		if n > 1 {
-			agents, verb = fmt.Sprintf("%ss %d-%d", a.kind, a.number(), waiting[n-1].agent().number()), "wait"
+		alike[w] = append(alike[w], r)
+	}
+	for _, w := range order {
+		verb := "waits"
+		if len(alike[w]) > 1 {
+			verb = "wait"
 		}
 		waits = append(waits, Wait{
-			CTA: r.cta.idx, Agents: agents, Site: r.site.String(), For: verb + " for " + r.waits.missing(r.target),
+			CTA: w.cta.idx, Agents: called(alike[w]), Site: w.at.String(), For: verb + " for " + w.on.missing(w.target),
 		})
-		waiting = waiting[n:]
 	}
 	return waits
 }
 
-// follows reports whether a's threads come after b's.
-func (a *agent) follows(b *agent) bool { return a.rank == b.rank+b.lanes }
-
-func (r *runner) sameWait(o *runner) bool {
-	return r.cta == o.cta && r.agent().kind == o.agent().kind &&
-		r.waits == o.waits && r.target == o.target && r.site == o.site
+// called returns what a report calls the agents of runners, sorted and of one kind.
+func called(rs []*runner) string {
+	if len(rs) == 1 {
+		return rs[0].agent().String()
+	}
+	var runs []string
+	for i := 0; i < len(rs); {
+		first := rs[i].agent().number()
+		last := first
+		for i++; i < len(rs) && rs[i].agent().number() == last+1; i++ {
+			last++
+		}
+		if last == first {
+			runs = append(runs, fmt.Sprint(first))
+		} else {
+			runs = append(runs, fmt.Sprintf("%d-%d", first, last))
+		}
+	}
+	return rs[0].agent().kind + "s " + strings.Join(runs, ", ")
 }
 
 // missing says whose arrivals a phase of barrier.cluster lacks.

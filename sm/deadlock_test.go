@@ -58,7 +58,7 @@ func TestDeadlockOfMany(t *testing.T) {
 		}, []string{
 			"all 512 agents wait", "CTA (4,0,0) thread 9 ",
 			"waits for bar phase 0: 1 of 64 arrivals missing (last arrived: thread ", "of CTA (3,0,0) at",
-			"CTA (3,0,0) threads 10-63 at", "barrier.cluster phase 1: 8 of 512 threads missing",
+			"CTA (3,0,0) threads 0-8, 10-63 at", "barrier.cluster phase 1: 8 of 512 threads missing",
 		}},
 		{"named barriers in another order", sm.Config{Block: sm.Dim3{X: 64}}, func(b *sm.Block) {
 			b.Start(sm.Warps(0, 2, func(w *sm.Warp) {
@@ -68,6 +68,23 @@ func TestDeadlockOfMany(t *testing.T) {
 		}, []string{
 			"warp 0 at", "waits for barrier 1: 32 of 64 threads missing (last arrived: warp 0 at", "warp 1 at",
 			"waits for barrier 2",
+		}},
+		{"every other thread", sm.Config{Block: sm.Dim3{X: 64}}, func(b *sm.Block) {
+			bars := b.Barriers(2)
+			b.Threads(func(t *sm.Thread) {
+				if t.Rank() < 2 {
+					bars[t.Rank()].Init(t, 33)
+				}
+				t.SyncThreads()
+				bars[t.Rank()/2%2].Arrive(t)
+				if t.Rank() > 1 {
+					bars[t.Rank()/2%2].WaitParity(t, 0)
+				}
+			})
+		}, []string{
+			"62 of 64 agents wait", "\n  threads 4-5, 8-9, 12-13, 16-17, 20-21, ", ", 60-61 at deadlock_test.go:",
+			" wait for bars[0] phase 0: 1 of 33 arrivals missing",
+			"\n  threads 2-3, 6-7, 10-11, ", ", 62-63 at deadlock_test.go:",
 		}},
 		{"half a warp", sm.Config{Block: sm.Dim3{X: 64}}, func(b *sm.Block) {
 			b.Threads(func(t *sm.Thread) {

@@ -101,7 +101,7 @@ type Fault struct {
 // A Wait is what some agents of a deadlock wait for.
 type Wait struct {
 	CTA    Dim3
-	Agents string // such as "thread 0", or "threads 0-63"
+	Agents string // such as "thread 0", or "threads 0-31, 40"
 	Site   string
 	For    string // such as "waits for full[2] phase 4: 0 arrivals missing, 16 bytes missing"
 }
@@ -148,10 +148,16 @@ func (f *Fault) Error() string {
 // mostSwitches is how many a message lists.
 const mostSwitches = 16
 
+// widestAgents is how many columns the agents of a wait take for which those of the others are padded.
+const widestAgents = 24
+
 func (f *Fault) writeWaits(b *strings.Builder) {
 	agents, sites, several := 0, 0, false
 	for _, w := range f.Waits {
-		agents, sites = max(agents, len(w.Agents)), max(sites, len(w.Site))
+		sites = max(sites, len(w.Site))
+		if len(w.Agents) <= widestAgents {
+			agents = max(agents, len(w.Agents))
+		}
 		several = several || w.CTA != f.CTA
 	}
 	for _, w := range f.Waits {

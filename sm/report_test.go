@@ -58,7 +58,7 @@ func TestElectedWait(t *testing.T) {
 			bar.WaitParity(w.Thread(0), 0)
 		}))
 	})
-	faultOf(t, err, sm.RuleDeadlock, "thread 0 ", "thread 32 ", "thread 64 ", "thread 96 ")
+	faultOf(t, err, sm.RuleDeadlock, "threads 0, 32, 64, 96 at")
 }
 
 // TestContextTellsAccess ends the context of an agent that waits for its own shared memory to change.
