@@ -56,8 +56,8 @@ type cta struct {
 	pipelines [][]*Pipeline // by thread
 
 	named [namedBarriers]namedBarrier
-	warps []namedBarrier // of the threads of each warp that are agents of their own
-	taken []bool         // the warps that are in a part
+	warps []warpSync
+	taken []bool // the warps that are in a part
 
 	alive  alive
 	fenced atomic.Bool // accesses of other CTAs come after a ThreadFence

@@ -350,7 +350,7 @@ func (a *agent) exit() {
 	}
 	r.cta.launch.sched.settle()
 	if a.lanes == 1 {
-		a.cta.warps[a.rank/warpSize].leave(a.cta.cluster)
+		a.cta.warps[a.rank/warpSize].leave(a.cta.cluster, a.rank%warpSize)
 	}
 }
 

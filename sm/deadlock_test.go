@@ -98,6 +98,18 @@ func TestDeadlockOfMany(t *testing.T) {
 			"32 of 64 agents wait", "threads 32-47 at", "wait for __syncwarp of warp 1: 16 of 32 threads missing",
 			"wait for __syncthreads: 48 of 64 threads missing",
 		}},
+		{"a lane that its mask's others wait for", sm.Config{Block: sm.Dim3{X: 64}}, func(b *sm.Block) {
+			b.Threads(func(t *sm.Thread) {
+				if t.Rank() == 35 {
+					t.SyncWarp()
+				}
+				t.SyncWarp(0xff << (t.Lane() / 8 * 8))
+				t.SyncWarp()
+			})
+		}, []string{
+			"32 of 64 agents wait", "threads 32-34, 36-39 at", "__syncwarp of warp 1, mask 0xff: 1 of 8 threads missing",
+			"waits for __syncwarp of warp 1: 7 of 32 threads missing", "threads 40-63  ",
+		}},
 	} {
 		for _, m := range modes[:2] {
 			t.Run(c.name+"/"+mode(m), func(t *testing.T) {

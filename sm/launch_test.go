@@ -183,6 +183,13 @@ func TestShared(t *testing.T) {
 		"barrier 16": func(b *sm.Block) {
 			b.Start(sm.Warps(0, 1, func(w *sm.Warp) { w.BarSync(16, 32) }))
 		},
+		"mask 0xfe does not name lane 0": func(b *sm.Block) {
+			b.Threads(func(t *sm.Thread) {
+				if t.Rank() == 32 {
+					t.SyncWarp(0xfe)
+				}
+			})
+		},
 		"a multiple of 32": func(b *sm.Block) {
 			b.Start(sm.Warps(0, 1, func(w *sm.Warp) { w.BarSync(1, 40) }))
 		},

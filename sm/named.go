@@ -2,6 +2,7 @@ package sm
 
 import (
 	"fmt"
+	"math/bits"
 	"sync"
 )
 
@@ -119,17 +120,69 @@ func (a *agent) SyncThreadsOr(p bool) bool {
 	return a.syncThreads(p) > 0
 }
 
-// SyncWarp is __syncwarp: it waits for the other threads of the warp that have not ended.
-// Those of a Warp or Warpgroup are in lockstep.
-func (a *agent) SyncWarp() {
+// A warpSync is the barriers of the threads of a warp that are agents of their own.
+type warpSync struct {
+	all   namedBarrier
+	mu    sync.Mutex
+	parts []*lanes // that have been synchronized
+	gone  uint32   // lanes that have ended
+}
+
+// A lanes is the barrier of some of a warp's, by their bits in a mask.
+type lanes struct {
+	namedBarrier
+	mask uint32
+}
+
+// of returns the barrier of a mask of lanes.
+func (w *warpSync) of(mask uint32) *namedBarrier {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range w.parts {
+		if p.mask == mask {
+			return &p.namedBarrier
+		}
+	}
+	p := &lanes{mask: mask}
+	p.gone = bits.OnesCount32(mask & w.gone)
+	w.parts = append(w.parts, p)
+	return &p.namedBarrier
+}
+
+// leave takes a lane whose thread has ended out of those that the barriers wait for.
+func (w *warpSync) leave(c *cluster, lane int) {
+	w.all.leave(c)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gone |= 1 << lane
+	for _, p := range w.parts {
+		if p.mask>>lane&1 != 0 {
+			p.leave(c)
+		}
+	}
+}
+
+// SyncWarp is __syncwarp: it waits for the other threads of the warp that have not ended or, with a
+// mask, for those of them whose lane's bit is set, which name the same. Those of a Warp or Warpgroup
+// are in lockstep.
+func (a *agent) SyncWarp(mask ...uint32) {
 	a.enter("SyncWarp")
-	c := a.cta
 	if a.run.self.lanes > 1 {
 		return
 	}
-	warp := a.rank / warpSize
-	n := min(warpSize, c.launch.Block.Size()-warp*warpSize)
-	c.warps[warp].sync(a, fmt.Sprintf("__syncwarp of warp %d", warp), 1, n, false)
+	warp, lane := a.rank/warpSize, a.rank%warpSize
+	n := min(warpSize, a.cta.launch.Block.Size()-warp*warpSize)
+	w, name := &a.cta.warps[warp], fmt.Sprintf("__syncwarp of warp %d", warp)
+	all := uint32(1<<n - 1)
+	if len(mask) == 0 || mask[0]&all == all {
+		w.all.sync(a, name, 1, n, false)
+		return
+	}
+	m := mask[0] & all
+	if m>>lane&1 == 0 {
+		a.fail(RuleSync, "mask %#x does not name lane %d, which calls it", mask[0], lane)
+	}
+	w.of(m).sync(a, fmt.Sprintf("%s, mask %#x", name, m), 1, bits.OnesCount32(m), false)
 }
 
 // BarSync is barrier.sync: it arrives at the named barrier id, 0 to 15, and waits until n

@@ -91,7 +91,7 @@ func (c *cta) start(parts ...Part) {
 	if agents == 0 {
 		return
 	}
-	c.warps, c.taken = make([]namedBarrier, len(taken)), taken
+	c.warps, c.taken = make([]warpSync, len(taken)), taken
 	c.threads.Store(threads)
 	c.agents = agents
 	c.running.Store(agents)

@@ -17,7 +17,7 @@ type anyAgent interface {
 	Block() *sm.Block
 	SyncThreadsAnd(p bool) bool
 	SyncThreadsOr(p bool) bool
-	SyncWarp()
+	SyncWarp(mask ...uint32)
 	FenceProxyAsync()
 	FenceBarrierInit()
 	ThreadFence(s sm.Scope)

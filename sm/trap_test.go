@@ -278,6 +278,26 @@ func TestTraps(t *testing.T) {
 				t.SyncWarp()
 			})
 		}},
+		{"tiles of a warp that synchronize each as often as it needs", sm.Config{Block: sm.Dim3{X: 44}}, func(b *sm.Block) {
+			x := sm.Shared[int32](b, 48, 16)
+			b.Threads(func(t *sm.Thread) {
+				const size = 8 // of a tile
+				first := t.Lane() / size * size
+				mask := uint32(1<<size-1) << first
+				for i := range first + 1 {
+					x.Store(t, t.Rank(), int32(i))
+					t.SyncWarp(mask)
+					for lane := first; lane < min(first+size, 12+20*(1-t.WarpRank())); lane++ {
+						assert(x.Load(t, 32*t.WarpRank()+lane) == int32(i), "a tile is out of step")
+					}
+					t.SyncWarp(mask)
+				}
+				t.SyncWarp()
+				if t.Lane() > 3 && t.Lane() != 5 {
+					t.SyncWarp(^uint32(0x0f))
+				}
+			})
+		}},
 		{"a flag in memory orders the last access of another CTA", pair, func(b *sm.Block) {
 			x := sm.Shared[int32](b, 2, 16)
 			b.Threads(func(t *sm.Thread) {
