@@ -67,7 +67,7 @@ func (b *Barrier) Init(a Agent, n int) {
 	if err := m.b.Init(n); err != nil {
 		panic(err)
 	}
-	m.phase, m.expected, m.expects, m.arrived = 0, 0, mark{}, mark{}
+	m.phase, m.expected, m.expects, m.arrived = 0, 0, m.expects[:0], mark{}
 	m.loads, m.observed, m.dropped, m.leaving = 0, 0, false, 0
 }
 

@@ -98,6 +98,20 @@ func TestDeadlockOfMany(t *testing.T) {
 			"32 of 64 agents wait", "threads 32-47 at", "wait for __syncwarp of warp 1: 16 of 32 threads missing",
 			"wait for __syncthreads: 48 of 64 threads missing",
 		}},
+		{"bytes that two lines expect", sm.Config{}, func(b *sm.Block) {
+			x, bar := sm.Shared[int32](b, 8, 16), b.Barrier()
+			b.Threads(func(t *sm.Thread) {
+				bar.Init(t, 2)
+				for range 2 {
+					bar.ExpectTx(t, 8)
+				}
+				bar.ArriveTx(t, 1, 32)
+				sm.LoadBulk(t, x, ramp(8), bar)
+				bar.ArriveAndWait(t)
+			})
+		}, []string{
+			"16 bytes missing (expected 48: 16 at deadlock_test.go:", ", 32 at deadlock_test.go:", ", copies brought 32)",
+		}},
 		{"a lane that its mask's others wait for", sm.Config{Block: sm.Dim3{X: 64}}, func(b *sm.Block) {
 			b.Threads(func(t *sm.Thread) {
 				if t.Rank() == 35 {

@@ -333,7 +333,7 @@ func TestExpectOfAll(t *testing.T) {
 				bar.Wait(w, bar.ArriveTx(w, 1, 16))
 			})
 		})
-		contains(t, fault(t, err), "2032 bytes missing (expected 2176 at life_test.go:")
+		contains(t, fault(t, err), "2032 bytes missing (expected 2176: 128 at life_test.go:")
 	}
 }
 

@@ -2,6 +2,7 @@ package sm
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -26,7 +27,7 @@ type mbar struct {
 
 	// Of the current phase, for reports:
 	expected int // bytes
-	expects  mark
+	expects  []expectation
 	arrived  mark
 
 	// Loads complete the phases up to loads-1; waits have observed those up to observed-1.
@@ -54,14 +55,6 @@ func (k mark) String() string {
 		return "nobody"
 	}
 	return fmt.Sprintf("%s at %v", k.agent.inCluster(), k.site)
-}
-
-// where is " at file.go:line", or nothing if nobody did it.
-func (k mark) where() string {
-	if k.agent == nil {
-		return ""
-	}
-	return " at " + k.site.String()
 }
 
 // name returns what the kernel calls the barrier, such as full[2].
@@ -134,7 +127,7 @@ func (m *mbar) arrive(a *agent, n, bytes int, drop bool) (t Token) {
 	}
 	m.clock.join(&now)
 	m.arrived = a.deed()
-	m.note(m.arrived, bytes)
+	m.note(m.arrived.site, bytes)
 	m.advance()
 	if a.cta != m.cta {
 		return Token{}
@@ -149,16 +142,41 @@ func (m *mbar) expect(a *agent, bytes int) {
 	defer m.unlock(a)
 	m.b.ExpectTx(bytes)
 	m.clock.join(&now)
-	m.note(a.deed(), bytes)
+	m.note(a.deed().site, bytes)
 	m.advance()
 }
 
-// note keeps who has expected bytes.
-func (m *mbar) note(by mark, bytes int) {
-	if bytes > 0 {
-		m.expected += bytes
-		m.expects = by
+// An expectation is how many bytes a line of the kernel has expected.
+type expectation struct {
+	at    site
+	bytes int
+}
+
+// note keeps where bytes have been expected.
+func (m *mbar) note(at site, bytes int) {
+	if bytes <= 0 {
+		return
 	}
+	m.expected += bytes
+	i := slices.IndexFunc(m.expects, func(e expectation) bool { return e.at == at })
+	if i < 0 {
+		i = len(m.expects)
+		m.expects = append(m.expects, expectation{at: at})
+	}
+	m.expects[i].bytes += bytes
+}
+
+// balance says what has been expected, and what copies have brought if tx bytes of it are missing.
+func (m *mbar) balance(tx int) string {
+	text := fmt.Sprintf("expected %d", m.expected)
+	if len(m.expects) == 1 {
+		text += fmt.Sprintf(" at %v", m.expects[0].at)
+	} else {
+		for i, e := range m.expects {
+			text += fmt.Sprintf("%c %d at %v", ":,"[min(i, 1)], e.bytes, e.at)
+		}
+	}
+	return fmt.Sprintf("%s, copies brought %d", text, m.expected-tx)
 }
 
 // quit arrives n times at a phase and drops out of those after it. If the phase before is
@@ -211,7 +229,7 @@ func (m *mbar) advance() {
 	}
 	m.phase++
 	m.dropped = !s.Live
-	m.expected = 0
+	m.expected, m.expects = 0, m.expects[:0]
 	m.cta.cluster.progressed()
 	if s.Live && m.waiters.first != nil {
 		m.b.TestWaitParity(uint32(m.phase - 1)) // what they have seen, for the build tag invariants
@@ -335,8 +353,7 @@ func (m *mbar) exit() {
 	}
 	if tx := m.b.State().Tx; tx < 0 && m.loads > 0 {
 		m.cta.blame(last.site, RuleBytes,
-			"%s phase %d: %d bytes too many (expected %d%s, copies brought %d; the last is that of %v)",
-			m.name(), m.phase, -tx, m.expected, m.expects.where(), m.expected-tx, last)
+			"%s phase %d: %d bytes too many (%s; the last is that of %v)", m.name(), m.phase, -tx, m.balance(tx), last)
 	}
 }
 
@@ -361,6 +378,5 @@ func (m *mbar) missing(phase uint64) string {
 	if s.Tx < 0 {
 		bytes, are = -s.Tx, "too many"
 	}
-	return text + fmt.Sprintf(", %d bytes %s (expected %d%s, copies brought %d)",
-		bytes, are, m.expected, m.expects.where(), m.expected-s.Tx)
+	return text + fmt.Sprintf(", %d bytes %s (%s)", bytes, are, m.balance(s.Tx))
 }
