@@ -66,6 +66,7 @@ type Thread struct {
 	stored copyOp      // the last store or reduction to global memory
 	stores []copyOp    // those of bulk groups that have not landed, under Check or if there is a trace
 	loose  []copyOp    // of its copies, those that complete nothing
+	closed []int       // of these, how many are in each group or in an older one
 }
 
 // newThread returns a thread whose copies land when execute says.

@@ -1,5 +1,7 @@
 package sm
 
+import "slices"
+
 // A Group is the threads of a block that have been started, as
 // cooperative_groups::this_thread_block has them: what its threads do together, each calls with
 // its own Group.
@@ -43,6 +45,26 @@ func (a *agent) WaitAll() {
 	a.lane().finishAll()
 }
 
+// CommitAsync makes a group of the agent's copies that complete nothing else, of those issued since the last time
+// (cp.async.commit_group, __pipeline_commit, cp_async_fence of CuTe).
+func (a *agent) CommitAsync() {
+	a.enter("CommitAsync")
+	t := a.lane()
+	t.closed = append(t.closed, len(t.loose))
+}
+
+// WaitAsync waits until at most the n latest of those groups are pending (cp.async.wait_group,
+// __pipeline_wait_prior, cp_async_wait of CuTe). It is for the agent's own copies: SyncThreads tells others.
+func (a *agent) WaitAsync(n int) {
+	a.enter("WaitAsync")
+	if n < 0 {
+		a.fail(RuleBytes, "%d groups, want 0 or more", n)
+	}
+	if t := a.lane(); len(t.closed) > n {
+		t.finish(len(t.closed) - n)
+	}
+}
+
 // A Completion is what a [MemcpyAsync] completes: a [*Barrier] or a [*Pipeline].
 type Completion interface {
 	// completes returns the barrier whose current phase a copy of the agent is part of.
@@ -54,7 +76,7 @@ func (b *Barrier) completes(a *agent) *mbar { return b.of(a) }
 // MemcpyAsync issues the copy of src, any number of elements, to dst (cuda::memcpy_async,
 // cooperative_groups::memcpy_async). The phase of a barrier, or the stage of a pipeline, that
 // is current then is not over before the copy: its bytes are expected and completed, and it
-// arrives for nobody. With a nil to, WaitAll tells when it is over.
+// arrives for nobody. With a nil to, WaitAll or WaitAsync tells when it is over.
 //
 // A Thread copies by itself. A Warp or Warpgroup copies together. All threads of a [Group]
 // call it alike, and copy a part each.
@@ -101,9 +123,19 @@ func (a *agent) lane() *Thread {
 
 // finishAll lands the thread's copies that complete nothing.
 func (t *Thread) finishAll() {
-	for _, c := range t.loose {
+	t.closed = append(t.closed, len(t.loose))
+	t.finish(len(t.closed))
+}
+
+// finish lands the n oldest groups of them.
+func (t *Thread) finish(n int) {
+	landed := t.closed[n-1]
+	for _, c := range t.loose[:landed] {
 		c.Finish()
 	}
-	t.loose = nil
+	t.loose, t.closed = slices.Delete(t.loose, 0, landed), slices.Delete(t.closed, 0, n)
+	for i := range t.closed {
+		t.closed[i] -= landed
+	}
 	t.cta.launch.sched.settle()
 }

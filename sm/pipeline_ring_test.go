@@ -57,3 +57,54 @@ func TestPipelineIsARing(t *testing.T) {
 		}
 	}
 }
+
+// TestAsyncGroups is the main loop of a kernel for Ampere: stages filled by cp.async, of which a thread waits for its
+// own and __syncthreads tells it of the others'.
+func TestAsyncGroups(t *testing.T) {
+	const stages, tile, tiles = 3, 64, 7
+	src := ramp(tile * tiles)
+	kernel := func(pending int, sync bool) sm.Kernel {
+		return func(b *sm.Block) {
+			buf := sm.Shared[int32](b, stages*tile, 16)
+			b.Threads(func(t *sm.Thread) {
+				load := func(i int) {
+					if i < tiles {
+						at := i%stages*tile + t.Rank()
+						sm.MemcpyAsync(t, buf.Slice(at, at+1), src[i*tile+t.Rank():][:1], nil)
+					}
+					t.CommitAsync()
+				}
+				for i := range stages - 1 {
+					load(i)
+				}
+				for i := range tiles {
+					t.WaitAsync(pending)
+					if sync {
+						t.SyncThreads()
+					}
+					load(i + stages - 1)
+					got, other := buf.Load(t, i%stages*tile+t.Rank()), buf.Load(t, i%stages*tile+tile-1-t.Rank())
+					want, of := src[i*tile+t.Rank()], src[i*tile+tile-1-t.Rank()]
+					assert(got == want && other == of, "tile %d: %d and %d", i, got, other)
+				}
+			})
+		}
+	}
+	for _, m := range modes {
+		cfg := in(m, sm.Config{Block: sm.Dim3{X: tile}})
+		for seed := range uint64(10) {
+			cfg.Seed = seed
+			if err := launch(t, cfg, kernel(stages-2, true)); err != nil {
+				t.Fatalf("%s: %v", mode(m), err)
+			}
+		}
+		if m.Check && m.Schedule != sm.Eager {
+			for _, broken := range []sm.Kernel{kernel(stages-1, true), kernel(stages-2, false)} {
+				faultOf(t, sm.Explore(t.Context(), cfg, 10, broken), sm.RulePanic, "tile ")
+			}
+		}
+	}
+	faultOf(t, launch(t, sm.Config{}, func(b *sm.Block) {
+		b.Threads(func(t *sm.Thread) { t.WaitAsync(-1) })
+	}), sm.RuleBytes, "WaitAsync: -1 groups, want 0 or more")
+}
