@@ -15,7 +15,8 @@ const maxShrinks = 400
 // Switches are as few as Explore has found to be enough. Copies land as cfg.Schedule says:
 // what a copy overwrites too early is seen with [Random], what is read too early with
 // [Late]. Under every second seed some agents, or CTAs, begin late. A kernel that changes what it reads
-// in global memory is the same the next time only if cfg.Reset restores that.
+// in global memory is the same the next time only if cfg.Reset restores that; a wrong result is a fault
+// only if cfg.Verify says so.
 func Explore(ctx context.Context, cfg Config, n int, kernel Kernel) error {
 	if n < 1 {
 		return fmt.Errorf("sm: explore: %d seeds, want at least 1", n)

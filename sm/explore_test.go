@@ -251,3 +251,48 @@ func TestReset(t *testing.T) {
 	}
 	faultOf(t, sm.Explore(t.Context(), sm.Config{}, 20, kernel), sm.RulePanic, "not the first")
 }
+
+// TestVerify explores a kernel that has no fault, and in some orders a wrong result.
+func TestVerify(t *testing.T) {
+	var out int32
+	errWrong := errors.New("out is wrong")
+	cfg := sm.Config{Block: sm.Dim3{X: 2}, Name: "unsynced", Reset: func() { out = 0 }, Verify: func() error {
+		if out != 42 {
+			return errWrong
+		}
+		return nil
+	}}
+	kernel := func(sync bool) sm.Kernel {
+		return func(b *sm.Block) {
+			x := sm.Shared[int32](b, 1, 4)
+			b.Threads(func(t *sm.Thread) {
+				if t.Rank() == 0 {
+					x.Store(t, 0, 42)
+				}
+				if sync {
+					t.SyncThreads()
+				}
+				if t.Rank() == 1 {
+					out = x.Load(t, 0)
+				}
+			})
+		}
+	}
+	if err := sm.Explore(t.Context(), cfg, 50, kernel(true)); err != nil {
+		t.Error(err)
+	}
+	err := sm.Explore(t.Context(), cfg, 50, kernel(false))
+	faultOf(t, err, sm.RuleResult, "sm: result: unsynced: out is wrong\n  seed ", "-> thread 1 at its start")
+	f := fault(t, err)
+	if !errors.Is(err, errWrong) || len(f.Switches) != 1 {
+		t.Errorf("%d switches, want 1: %v", len(f.Switches), err)
+	}
+	cfg.Check, cfg.Seed = true, f.Seed
+	faultOf(t, launch(t, cfg, kernel(false)), sm.RuleResult)
+	cfg.Check = false
+	if err := launch(t, cfg, func(*sm.Block) {}); err == nil || err.Error() != "sm: result: unsynced: out is wrong" {
+		t.Errorf("in free mode: %v", err)
+	}
+	cfg.Verify = func() error { t.Error("a launch with a fault is verified"); return nil }
+	faultOf(t, launch(t, cfg, func(*sm.Block) { panic("no result") }), sm.RulePanic)
+}

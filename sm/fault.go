@@ -44,6 +44,8 @@ const (
 	// RuleSource: what a bulk store reads does not change before it has read it (PTX
 	// 9.7.9.25, cp.async.bulk.wait_group.read).
 	RuleSource
+	// RuleResult: [Config.Verify] finds nothing wrong.
+	RuleResult
 )
 
 var ruleText = [...]string{
@@ -61,6 +63,7 @@ var ruleText = [...]string{
 	RulePanic:     "panic",
 	RuleAgent:     "agent",
 	RuleSource:    "source of a store",
+	RuleResult:    "result",
 }
 
 // String names the rule.
@@ -76,7 +79,7 @@ func (r Rule) String() string {
 type Fault struct {
 	Kernel string
 	CTA    Dim3
-	Agent  string // such as "thread 3"; empty in a deadlock, where Waits has all
+	Agent  string // such as "thread 3"; empty in a deadlock, where Waits has all, and of RuleResult
 	Op     string // such as "LoadTensor"
 	Site   string // "file.go:line" of the kernel's code
 	Rule   Rule
@@ -113,7 +116,10 @@ func (f *Fault) Error() string {
 		fmt.Fprintf(&b, "sm: deadlock in %s, CTA %v: %s", f.Kernel, f.CTA, f.Detail)
 		f.writeWaits(&b)
 	} else {
-		fmt.Fprintf(&b, "sm: %s: %s, CTA %v", f.Rule, f.Kernel, f.CTA)
+		fmt.Fprintf(&b, "sm: %s: %s", f.Rule, f.Kernel)
+		if f.Rule != RuleResult {
+			fmt.Fprintf(&b, ", CTA %v", f.CTA)
+		}
 		if f.Agent != "" {
 			fmt.Fprintf(&b, ", %s", f.Agent)
 		}
@@ -202,8 +208,13 @@ func (r *runner) stop(a *agent, f *Fault) {
 	if f.Rule != RuleDeadlock {
 		f.Agent, f.Op, f.Site = a.String(), r.op, r.site.String()
 	}
+	l.seeded(f)
+	l.stop(f)
+}
+
+// seeded completes a fault of a checked launch with the order that it takes.
+func (l *launch) seeded(f *Fault) {
 	if l.sched != nil {
 		f.checked, f.Seed, f.Switches = true, l.Seed, l.sched.switches()
 	}
-	l.stop(f)
 }

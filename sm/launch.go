@@ -69,6 +69,10 @@ type Config struct {
 	// restores what the kernel changes in global memory.
 	Reset func()
 
+	// Verify, if not nil, is called when the kernel has been launched and has no fault. Its error, such as that the
+	// results are wrong, is one of RuleResult: [Explore] finds the seed and the switches that it takes.
+	Verify func() error
+
 	Trace *Trace // collects what the agents did when, if not nil
 	Name  string // of the kernel, in messages; empty is the name of its function
 }
@@ -224,7 +228,15 @@ func (l *launch) run(ctx context.Context) error {
 	}()
 	watch.Wait()
 	l.become(stateOver)
-	return l.told()
+	if err := l.told(); err != nil || l.Verify == nil {
+		return err
+	}
+	if err := l.Verify(); err != nil {
+		f := &Fault{Kernel: l.Name, Rule: RuleResult, Detail: err.Error(), cause: err}
+		l.seeded(f)
+		return f
+	}
+	return nil
 }
 
 // cause returns why ctx has ended, nil if it has not.

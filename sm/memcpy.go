@@ -53,7 +53,7 @@ func (a *agent) CommitAsync() {
 	t.closed = append(t.closed, len(t.loose))
 }
 
-// WaitAsync waits until at most the n latest of those groups are pending (cp.async.wait_group,
+// WaitAsync waits until at most the n latest groups of CommitAsync are pending (cp.async.wait_group,
 // __pipeline_wait_prior, cp_async_wait of CuTe). It is for the agent's own copies: SyncThreads tells others.
 func (a *agent) WaitAsync(n int) {
 	a.enter("WaitAsync")
