@@ -64,14 +64,12 @@ func TestSchedules(t *testing.T) {
 				cfg := sm.Config{
 					Name: s.name, Schedule: schedule, Seed: uint64(stages),
 					Grid: sm.Dim3{X: s.grid(256)}, Block: sm.Dim3{X: s.block}, Cluster: sm.Dim3{X: s.cluster},
+					Reset:  func() { clear(p.c) },
+					Verify: func() error { return p.verify(t.Context()) },
 				}
 				if err := sm.Explore(t.Context(), cfg, *seeds, s.kernel(p)); err != nil {
 					t.Fatalf("%s, %d stages, %v: %v", s.name, stages, schedule, err)
 				}
-				if err := p.verify(t.Context()); err != nil {
-					t.Fatalf("%s, %d stages, %v: %v", s.name, stages, schedule, err)
-				}
-				clear(p.c)
 			}
 		}
 	}
