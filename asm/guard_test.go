@@ -17,6 +17,18 @@ func newGuarded(t testing.TB, n int) guarded {
 	return guarded{mem}
 }
 
+// margin is how far around an operand what is written beside it is noticed; see around.
+const margin = 1 << 10
+
+// around returns n bytes at the end of g, or at its start, and what lies up to margin bytes beside them, with them.
+func (g guarded) around(n int, atEnd bool) (p unsafe.Pointer, mem []byte) {
+	near := min(n+margin, len(g.mem))
+	if atEnd {
+		return g.last(n), g.mem[len(g.mem)-near:]
+	}
+	return g.first(n), g.mem[:near]
+}
+
 // fenced is pages that each lie between pages that fault on any access.
 type fenced struct {
 	mem  []byte // from the first page on

@@ -348,11 +348,19 @@ func pitches(r *rand.Rand, k *Kernel, source int) (lds, ldd int) {
 	return lds, ldd
 }
 
+// fillPeriod is how many words a filler draws before it repeats them, as to draw one takes longer than to multiply
+// it. It is prime, so that words differ which lie rows, tiles or pages apart.
+const fillPeriod = 1021
+
 // filler returns a function that fills n bytes with words of kpack elements each.
 func filler(r *rand.Rand, word func(r *rand.Rand, kpack int) uint32) func(p unsafe.Pointer, n, kpack int) {
 	return func(p unsafe.Pointer, n, kpack int) {
-		for i := range n / 4 {
-			*(*uint32)(unsafe.Add(p, i*4)) = word(r, kpack)
+		words := unsafe.Slice((*uint32)(p), n/4)
+		for i := range min(len(words), fillPeriod) {
+			words[i] = word(r, kpack)
+		}
+		for i := fillPeriod; i < len(words); i *= 2 {
+			copy(words[i:], words[:i])
 		}
 	}
 }

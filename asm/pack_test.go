@@ -20,11 +20,9 @@ func TestWidenF16(t *testing.T) {
 	}
 }
 
-// panelWord is the definition of a panel: word (kd, i) of a source of r × k elements. element returns the bits of one.
-func panelWord(typ Type, kpack, r, k, kd, i int, element func(i, kk int) uint32) uint32 {
-	if i >= r || kpack*kd >= k {
-		return 0
-	}
+// panelWord is the definition of a panel: word (kd, i) of a source of k elements a row. element returns the bits of
+// one. Words beyond the source are zero.
+func panelWord(typ Type, kpack, k, kd, i int, element func(i, kk int) uint32) uint32 {
 	if typ.is8() {
 		elements := element
 		wide := &wide8[typ-E4M3]
@@ -142,13 +140,16 @@ func (c packCase) check(dst, src guarded, want []byte, extra int) error {
 			return *(*uint32)(unsafe.Add(from, o))
 		}
 		words := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(want))), n/4)
-		for i := range words {
-			p, kd, lane := i/(c.width*depth), i/c.width%depth, i%c.width
-			if c.tiled {
-				in := i % (c.width * depth)
-				kd, lane = in/(c.width*c.kstep)*c.kstep+in%c.kstep, in/c.kstep%c.width
+		clear(words)
+		for row := range c.r {
+			panel, i := words[row/c.width*c.width*depth:], row%c.width
+			for kd := range (c.k + c.kpack - 1) / c.kpack {
+				at := kd*c.width + i
+				if c.tiled {
+					at = (kd/c.kstep*c.width+i)*c.kstep + kd%c.kstep
+				}
+				panel[at] = panelWord(c.typ, c.kpack, c.k, kd, row, element)
 			}
-			words[i] = panelWord(c.typ, c.kpack, c.r, c.k, kd, p*c.width+lane, element)
 		}
 		got := unsafe.Slice((*byte)(to), n)
 		for i := range got {

@@ -78,23 +78,18 @@ func (c panelsCase) check(
 	a, b, dst, want guarded, r *rand.Rand, word func(r *rand.Rand, kpack int) uint32, mul KernelFunc,
 ) error {
 	kern := c.kern
-	fill := func(p unsafe.Pointer, words int) unsafe.Pointer {
-		for i := range words {
-			*(*uint32)(unsafe.Add(p, i*4)) = word(r, kern.KPack)
-		}
-		return p
-	}
+	fill := filler(r, word)
 	panels := (c.n + kern.NR - 1) / kern.NR
 	stored := kern.StoredB(c.typ, c.k*kern.KPack)
 	pitch := stored + 64*r.IntN(2)
 	sizeB := (panels-1)*pitch + stored
-	pa, pb := fill(a.last(kern.PanelA(c.k)), kern.PanelA(c.k)/4), b.last(sizeB)
-	for i := range sizeB / 4 {
-		*(*uint32)(unsafe.Add(pb, i*4)) = word(r, min(2, 4/c.typ.Size()))
-	}
+	pa, pb := a.last(kern.PanelA(c.k)), b.last(sizeB)
+	fill(pa, kern.PanelA(c.k), kern.KPack)
+	fill(pb, sizeB, min(2, 4/c.typ.Size()))
 	ldd := (c.n + r.IntN(9)) * 4
 	span := ((c.m-1)*ldd + c.n*4) / 4
-	to, ref := fill(dst.last(span*4), span), want.last(span*4)
+	to, ref := dst.last(span*4), want.last(span*4)
+	fill(to, span*4, kern.KPack)
 	copy(unsafe.Slice((*uint32)(ref), span), unsafe.Slice((*uint32)(to), span))
 	panelsGeneric(kern, mul, c.typ)(c.k, c.m, c.n, pa, pb, pitch, ref, ldd, c.add)
 	kern.StreamPanels(c.typ)(c.k, c.m, c.n, pa, pb, pitch, to, ldd, c.add)

@@ -110,14 +110,13 @@ func (c streamCase) check(
 	if c.kContiguous {
 		lines, length = c.n, c.k
 	}
+	fillWords := filler(r, word)
 	fill := func(p unsafe.Pointer, bytes int) {
 		kpack := 1
 		if size == 2 {
 			kpack = 2
 		}
-		for i := range bytes / 4 {
-			*(*uint32)(unsafe.Add(p, i*4)) = word(r, kpack)
-		}
+		fillWords(p, bytes, kpack)
 		for i, w := bytes&^3, word(r, kpack); i < bytes; i, w = i+1, w>>8 {
 			*(*byte)(unsafe.Add(p, i)) = byte(w)
 		}

@@ -73,45 +73,56 @@ func (c unpackedCase) String() string {
 	return fmt.Sprintf("%dx%dx%d, across %v, add %v, at the end %v", c.m, c.n, c.k, c.across, c.add, c.atEnd)
 }
 
+// placed fills rows of so many bytes, pitch bytes apart, at the end of g or at its start. What lies between them and
+// around them is NaN.
+func placed(
+	g guarded, rows, pitch, row int, atEnd bool, fill func(p unsafe.Pointer, n, kpack int),
+) (at unsafe.Pointer, around []byte) {
+	span := (rows-1)*pitch + row
+	at, around = g.around(span, atEnd)
+	for i := range around {
+		around[i] = 0xff
+	}
+	fill(at, span, 1)
+	for i := range rows - 1 {
+		between := unsafe.Slice((*byte)(unsafe.Add(at, i*pitch+row)), pitch-row)
+		for j := range between {
+			between[j] = 0xff
+		}
+	}
+	return at, around
+}
+
 // check compares the kernel with its twin and, payloads of NaN included, with that of panels.
 func (c unpackedCase) check(mem [3]guarded, r *rand.Rand, fill func(p unsafe.Pointer, n, kpack int)) error {
 	rows, cols := c.m, c.k // of A as they lie
 	if c.across {
 		rows, cols = c.k, c.m
 	}
-	place := func(g guarded, rows, cols int) (at unsafe.Pointer, pitch int) {
+	place := func(g guarded, rows, cols int) (at unsafe.Pointer, pitch int, around []byte) {
 		pitch = cols*4 + 4*r.IntN(20)
-		for i := range g.mem {
-			g.mem[i] = 0xff // a NaN
-		}
-		span := (rows-1)*pitch + cols*4
-		if at = g.first(span); c.atEnd {
-			at = g.last(span)
-		}
-		for i := range rows {
-			fill(unsafe.Add(at, i*pitch), cols*4, 1)
-		}
-		return at, pitch
+		at, around = placed(g, rows, pitch, cols*4, c.atEnd, fill)
+		return at, pitch, around
 	}
-	a, lda := place(mem[0], rows, cols)
-	b, ldb := place(mem[1], c.k, c.n)
-	dst, ldd := place(mem[2], c.m, c.n)
-	dstAt := int(uintptr(dst) - uintptr(unsafe.Pointer(unsafe.SliceData(mem[2].mem))))
-	before := [2][]byte{bytes.Clone(mem[0].mem), bytes.Clone(mem[1].mem)}
+	a, lda, aroundA := place(mem[0], rows, cols)
+	b, ldb, aroundB := place(mem[1], c.k, c.n)
+	dst, ldd, around := place(mem[2], c.m, c.n)
+	dstAt := int(uintptr(dst) - uintptr(unsafe.Pointer(unsafe.SliceData(around))))
+	before := [2][]byte{bytes.Clone(aroundA), bytes.Clone(aroundB)}
 
 	multiply, rowA, wordA := c.kern.Unpacked(F32).Along, lda, 4
 	if c.across {
 		multiply, rowA, wordA = c.kern.Unpacked(F32).Across, 4, lda
 	}
-	old := bytes.Clone(mem[2].mem)
+	old := bytes.Clone(around)
 	multiply(c.m, c.n, c.k, a, lda, b, ldb, dst, ldd, c.add)
-	if !bytes.Equal(before[0], mem[0].mem) || !bytes.Equal(before[1], mem[1].mem) {
+	if !bytes.Equal(before[0], aroundA) || !bytes.Equal(before[1], aroundB) {
 		return fmt.Errorf("%v: an operand that is only read was written", c)
 	}
-	got := bytes.Clone(mem[2].mem)
-	copy(mem[2].mem, old)
+	got := bytes.Clone(around)
+	copy(around, old)
 	unpackedGeneric(c.m, c.n, c.k, a, wordA, rowA, b, ldb, dst, ldd, c.add)
-	if at, x, y := mismatchC(got, mem[2].mem, dstAt, (c.m-1)*ldd+c.n*4, ldd, c.n*4); at >= 0 {
+	if at, x, y := mismatchC(got, around, dstAt, (c.m-1)*ldd+c.n*4, ldd, c.n*4); at >= 0 {
 		return fmt.Errorf("%v, ldd %d: byte %d after C is %#08x, its twin has %#08x", c, ldd, at-dstAt, x, y)
 	}
 
@@ -209,29 +220,16 @@ func testVectorFunc(t *testing.T, f, twin VectorFunc, wide, maxN int) {
 					if wide > 1 {
 						stride, apart = wide*4, k*wide*4
 					}
-					place := func(g guarded, rows, pitch, size int) unsafe.Pointer {
-						for i := range g.mem {
-							g.mem[i] = 0xff // a NaN
-						}
-						span := (rows-1)*pitch + size
-						at := g.first(span)
-						if atEnd {
-							at = g.last(span)
-						}
-						for i := range rows {
-							fill(unsafe.Add(at, i*pitch), size, 1)
-						}
-						return at
-					}
-					a, b := place(mem[0], k, stepA, 4), place(mem[1], (n+wide-1)/wide, apart, k*wide*4)
-					dst := place(mem[2], 1, 0, n*4)
-					old := bytes.Clone(mem[2].mem)
+					a, _ := placed(mem[0], k, stepA, 4, atEnd, fill)
+					b, _ := placed(mem[1], (n+wide-1)/wide, apart, k*wide*4, atEnd, fill)
+					dst, around := placed(mem[2], 1, 0, n*4, atEnd, fill)
+					old := bytes.Clone(around)
 					f(k, n, a, stepA, b, stride, dst, add)
-					got := bytes.Clone(mem[2].mem)
-					copy(mem[2].mem, old)
+					got := bytes.Clone(around)
+					copy(around, old)
 					twin(k, n, a, stepA, b, stride, dst, add)
-					dstAt := int(uintptr(dst) - uintptr(unsafe.Pointer(unsafe.SliceData(mem[2].mem))))
-					if at, x, y := mismatchC(got, mem[2].mem, dstAt, n*4, n*4, n*4); at >= 0 {
+					dstAt := int(uintptr(dst) - uintptr(unsafe.Pointer(unsafe.SliceData(around))))
+					if at, x, y := mismatchC(got, around, dstAt, n*4, n*4, n*4); at >= 0 {
 						t.Fatalf("%d words, %d columns, step %d, stride %d, add %v, at the end %v: "+
 							"byte %d of C is %#08x, its twin has %#08x",
 							k, n, stepA, stride, add, atEnd, at-dstAt, x, y)
