@@ -25,7 +25,7 @@ var (
 		strip: stripAMX, rows: stripRowsAMX, stores: StorePast | StoreBF16,
 		packA: [numTypes][2]PackFunc{BF16: packers512TilesA()},
 		packB: [numTypes][2]PackFunc{BF16: packers512TilesB()},
-		stream: [numTypes]streamFuncs{BF16: {by: [2]StreamFunc{acrossTiles, streamTiles.readAlong},
+		stream: [numTypes]streamFuncs{BF16: {by: [2]StreamFunc{streamTiles.readAcross, streamTiles.readAlong},
 			rows: [2]int{streamTilesRows, streamTilesRows}, panels: storedTiles}},
 		lanes: [numTypes]LanesFunc{BF16: lanesTiles.lanes(BF16, 2, lanesAcross512Tiles)},
 		sweep: sweepAMX,

@@ -87,7 +87,7 @@ const (
 // or where that is all of the columns, rows.
 func (s *streamKernel) paceOf(kernel, columns int, reach streamReach) (rows, ahead, rowsAhead int) {
 	size := columns * s.size
-	if !s.masks || !onIntel || size > narrowBytes {
+	if s.deep == nil || !onIntel || size > narrowBytes {
 		return reach.rows, min(reach.ahead, size), reach.rows
 	}
 	rows = reach.rows

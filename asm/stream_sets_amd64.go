@@ -24,7 +24,7 @@ type streamShape struct {
 	masks  bool  // across takes any number of columns, otherwise whole vectors
 	slots  []int // along, by kernel
 	widths []int // columns of panels, by kernel
-	deep   []int // columns that across, by kernel, takes down K without another call; none without masks
+	deep   []int // columns that across, by kernel, takes down K without another call, or nil
 }
 
 // A streamReach is how many rows of K across takes at a time, and how many bytes ahead it prefetches in each.

@@ -4,14 +4,15 @@ package asm
 
 import "unsafe"
 
-// The stream kernels that compute as AMX does; see dotTile. Across takes a tile of K or less at a time, along and
-// panels whole tiles.
+// The stream kernels that compute as AMX does; see dotTile. Across takes a tile of K or less at a time, the rows of its
+// reach; along and panels take whole tiles.
 
 var (
-	streamTilesShape = streamShape{mr: amxMR, nr: amxNR, vec: 16,
+	reachTiles       = [3]streamReach{{2 * amxStep, 256}, {2 * amxStep, 256}, {2 * amxStep, 256}}
+	streamTilesShape = streamShape{mr: amxMR, nr: amxNR, vec: 16, masks: true,
 		slots: []int{2, 2, 1, 1, 1}, widths: []int{amxNR, amxNR, amxNR}}
 	streamTiles = streamKernel{streamShape: &streamTilesShape, sums: BF16.Block(),
-		size: 2, kpack: 2, block: tileLine,
+		size: 2, kpack: 2, block: tileLine, reach: &reachTiles,
 		across: streamSet{streamAcross512Tilesx1, streamAcross512Tilesx2, streamAcross512Tilesx4,
 			streamAcross512Tilesx6, streamAcross512Tilesx8},
 		along: streamSet{streamAlong512Tilesx1, streamAlong512Tilesx2, streamAlong512Tilesx4,
@@ -27,36 +28,6 @@ const tileLine = amxStep * 4
 
 // streamTilesRows is how many rows of A the kernels for rows of B multiply.
 const streamTilesRows = 8
-
-// acrossTiles is the StreamFunc of AMX for rows of K: those of a tile at a time through all columns.
-func acrossTiles(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool) {
-	const depth, size = 2 * amxStep, 2
-	c := streamBlocks.Get().(*streamBlock)
-	sums, f := streamTiles.sums, streamTiles.across[streamTiles.across.of(m)]
-	c.stride = stride
-	for j := 0; j < n; j += streamWidth {
-		c.n = min(n-j, streamWidth)
-		c.ahead = min(streamAhead, c.n*size)
-		c.near, c.next = c.ahead/size, depth*stride-c.n*size
-		at := unsafe.Add(dst, j*4)
-		to, ldt := at, ldd
-		for k0 := 0; k0 < k; k0 += depth {
-			if k0%sums == 0 {
-				to, ldt = c.chain(m, c.n, at, ldd, add || k0 > 0)
-				c.accumulate(0, m, nil, 0, to, ldt)
-			}
-			c.k = min(k-k0, depth)
-			c.slots[0].a = unsafe.Add(a, k0*amxMR*size)
-			c.b = unsafe.Add(b, k0*stride+j*size)
-			f(c)
-			c.slots[0].src = c.slots[0].dst
-			if next := k0 + depth; next%sums == 0 || next >= k {
-				c.total(m, c.n, to, ldt, at, ldd)
-			}
-		}
-	}
-	c.release()
-}
 
 // storedTiles is the PanelsFunc of AMX: through all of B for every streamTilesStored rows of A.
 func storedTiles(k, m, n int, a, b unsafe.Pointer, pitch int, dst unsafe.Pointer, ldd int, add bool) {
