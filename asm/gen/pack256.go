@@ -92,24 +92,10 @@ func transpose4x8(s *source, f form) {
 		f.load256(s, row256(i, 0, "SI", "AX"), i)
 		s.op("PREFETCHT0 %s", row256(i, ahead, "SI", "AX"))
 	}
-	fours256(s, 4)
+	quads(s, false, 4, 8)
 	for i := range 4 { // columns 0 1, 2 3, 4 5 and 6 7
 		s.op("VPERM2F128 %s, Y%d, Y%d, Y%d", []string{"$0x20", "$0x31"}[i/2], i%2*2+1, i%2*2, 8+i)
 		s.op("VMOVUPS Y%d, %d(DI)", 8+i, 32*i)
-	}
-}
-
-// fours256 transposes 4 words of n = 4 or 8 rows within the lanes of registers from Y0; it clobbers as many from Y8.
-func fours256(s *source, n int) {
-	for i := 0; i < n; i += 2 {
-		s.op("VUNPCKLPS Y%d, Y%d, Y%d", i+1, i, 8+i)
-		s.op("VUNPCKHPS Y%d, Y%d, Y%d", i+1, i, 9+i)
-	}
-	for i := 0; i < n; i += 4 {
-		s.op("VUNPCKLPD Y%d, Y%d, Y%d", 10+i, 8+i, i)
-		s.op("VUNPCKHPD Y%d, Y%d, Y%d", 10+i, 8+i, i+1)
-		s.op("VUNPCKLPD Y%d, Y%d, Y%d", 11+i, 9+i, i+2)
-		s.op("VUNPCKHPD Y%d, Y%d, Y%d", 11+i, 9+i, i+3)
 	}
 }
 
@@ -127,7 +113,7 @@ func (f form) transpose8x8(s *source, row func(i int) string, read func(i int), 
 		f.load256(s, row(i), i)
 		read(i)
 	}
-	fours256(s, 8)
+	quads(s, false, 8, 8)
 	for step := range 8 {
 		s.op("VPERM2F128 %s, Y%d, Y%d, Y%d", []string{"$0x20", "$0x31"}[step/4], step%4+4, step%4, 8+step)
 		store(step, 8+step)

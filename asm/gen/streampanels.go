@@ -12,14 +12,11 @@ func writeStreamsPanels(s *source) { streamsPanels.write(func(k stream) { k.pane
 
 // load loads a vector of words from memory where elements of 16 bits that are not pairs are narrow.
 func (k stream) load(s *source, addr string, reg int) {
-	switch {
-	case k.kpack == 2:
+	if k.kpack == 2 {
 		s.op("VMOVUPS %s, %s", addr, k.kernel().reg(reg))
-	case k.ymm:
-		k.load256(s, addr, reg)
-	default:
-		k.load512(s, addr, "", reg)
+		return
 	}
+	k.kernel().load(s, k.form, addr, reg)
 }
 
 // panels writes the kernel for panels that lie stride bytes apart. Where it reads several, a stride of 0 says that
