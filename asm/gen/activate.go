@@ -15,7 +15,7 @@ var applyConsts = []string{
 // constants.
 type activator struct {
 	*source
-	zmm  bool
+	vectors
 	held map[string]int // registers of constants, of those of the loop under way
 }
 
@@ -32,7 +32,7 @@ const (
 	firstTable = 24 // rows of a table, where there are so many registers
 )
 
-func (a activator) lanes() int { return vectorBytes(a.zmm) / 4 }
+func (a activator) lanes() int { return a.bytes() / 4 }
 
 // v writes an instruction: registers are numbers, constants are strings.
 func (a activator) v(name string, operands ...any) {
@@ -50,8 +50,6 @@ func (a activator) v(name string, operands ...any) {
 	}
 	a.op("%s", text)
 }
-
-func (a activator) reg(i int) string { return vector(a.zmm, i) }
 
 // constant returns where a constant is: in a register if it is held, else in memory.
 func (a activator) constant(name string) string {
@@ -252,7 +250,7 @@ func (a activator) tanh() {
 func (a *activator) write() {
 	const params = "dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, cols int, " +
 		"v unsafe.Pointer, vrow, vcol, how int, consts unsafe.Pointer"
-	a.function("apply"+vectorSet(a.zmm), params, 96, "applyGeneric, for rows and cols that are positive.")
+	a.function("apply"+a.set(), params, 96, "applyGeneric, for rows and cols that are positive.")
 	a.load("dst", "DI", "ldd", "R8", "src", "SI", "lds", "R9", "rows", "BX", "cols", "DX")
 	a.load("v", "R10", "vcol", "R13", "how", "AX")
 	a.op("IMULQ $%d, R13", a.lanes())
@@ -339,8 +337,8 @@ func (a *activator) loop(l loop) {
 
 // writeActivations writes the functions that pass over rows.
 func writeActivations(s *source) {
-	for _, zmm := range []bool{true, false} {
-		a := activator{source: s, zmm: zmm}
+	for _, v := range []vectors{avx512, avx2} {
+		a := activator{source: s, vectors: v}
 		a.write()
 	}
 	s.words("firstWords", firstWords())

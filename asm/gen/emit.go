@@ -25,12 +25,34 @@ type source struct {
 	params       []string // of the function under way
 }
 
-// The vectors of a kernel have 512 bits or, without zmm, 256: register i, the bytes of one, and how names say it.
-func vector(zmm bool, i int) string {
-	return fmt.Sprint(map[bool]string{true: "Z", false: "Y"}[zmm], i)
+// vectors are the vector registers of a kernel: 32 of 512 bits or, without zmm, 16 of 256.
+type vectors struct{ zmm bool }
+
+var avx512, avx2 = vectors{true}, vectors{false}
+
+// reg is the name of register i, bytes the size of one, registers how many there are, and set how the names of
+// functions say which they have.
+func (v vectors) reg(i int) string {
+	return fmt.Sprint(map[bool]string{true: "Z", false: "Y"}[v.zmm], i)
 }
-func vectorBytes(zmm bool) int  { return map[bool]int{true: 64, false: 32}[zmm] }
-func vectorSet(zmm bool) string { return map[bool]string{true: "512", false: "256"}[zmm] }
+func (v vectors) bytes() int     { return 32 + 32*b2i(v.zmm) }
+func (v vectors) registers() int { return 16 + 16*b2i(v.zmm) }
+func (v vectors) set() string    { return fmt.Sprint(8 * v.bytes()) }
+
+// bits writes a bitwise or move instruction, whose 512-bit form has the size of an element in its name.
+func (v vectors) bits(s *source, op, operands string, args ...any) {
+	if v.zmm {
+		op += map[string]string{"VPAND": "D", "VPXOR": "D", "VMOVDQU": "32", "VMOVDQA": "32"}[op]
+	}
+	s.op(op+" "+operands, args...)
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
 
 // op writes one instruction.
 func (s *source) op(format string, args ...any) {
@@ -90,6 +112,13 @@ func (s *source) arg(name string) string {
 func (s *source) load(pairs ...string) {
 	for i := 0; i < len(pairs); i += 2 {
 		s.op("MOVQ %s, %s", s.arg(pairs[i]), pairs[i+1])
+	}
+}
+
+// fields moves fields of a struct that a register points to into registers: pairs of a name and a register.
+func (s *source) fields(of, at string, pairs ...string) {
+	for i := 0; i < len(pairs); i += 2 {
+		s.op("MOVQ %s_%s(%s), %s", of, pairs[i], at, pairs[i+1])
 	}
 }
 

@@ -2,58 +2,57 @@ package main
 
 import "fmt"
 
-// A hopper describes a kernel of Hopper's arithmetic to generate. The tile is worked two rows at a time.
-type hopper struct {
-	name     string // suffix of the function names
-	zmm      bool   // 512-bit registers, otherwise 256-bit
-	mr       int    // rows of the tile
-	vecs     int    // vectors in a row of the tile
-	sub      int    // columns of B side by side
-	products int    // L
-	fraction int    // F
-	result   int    // bits of the fraction of a result, or 0 for those of a float32
-	f16      bool   // accumulators are f16 numbers, as float32s, to which sums are rounded to nearest even
+// A hopperTile is the tile of the kernels of an instruction set. It is worked two rows at a time.
+type hopperTile struct {
+	vectors
+	mr   int // rows
+	vecs int // vectors in a row
+	sub  int // columns of B side by side
 }
 
-var hoppers = []hopper{
-	{name: "512x16", zmm: true, mr: 8, vecs: 4, sub: 32, products: 16, fraction: 25},
-	{name: "512x8", zmm: true, mr: 8, vecs: 4, sub: 32, products: 8, fraction: 25},
-	{name: "512x32", zmm: true, mr: 8, vecs: 4, sub: 32, products: 32, fraction: 13, result: 13},
-	{name: "512F16x16", zmm: true, mr: 8, vecs: 4, sub: 32, products: 16, fraction: 25, f16: true},
-	{name: "512F16x32", zmm: true, mr: 8, vecs: 4, sub: 32, products: 32, fraction: 13, f16: true},
-	{name: "256x16", mr: 4, vecs: 3, sub: 24, products: 16, fraction: 25},
-	{name: "256x8", mr: 4, vecs: 3, sub: 24, products: 8, fraction: 25},
-	{name: "256x32", mr: 4, vecs: 3, sub: 24, products: 32, fraction: 13, result: 13},
-	{name: "256F16x16", mr: 4, vecs: 3, sub: 24, products: 16, fraction: 25, f16: true},
-	{name: "256F16x32", mr: 4, vecs: 3, sub: 24, products: 32, fraction: 13, f16: true},
+var hopperTiles = []hopperTile{{avx512, 8, 4, 32}, {avx2, 4, 3, 24}}
+
+// A hopper describes a kernel of Hopper's arithmetic to generate.
+type hopper struct {
+	hopperTile
+	products int  // L
+	fraction int  // F
+	result   int  // bits of the fraction of a result, or 0 for those of a float32
+	f16      bool // accumulators are f16 numbers, as float32s, to which sums are rounded to nearest even
 }
+
+// hoppers are the kernels that each tile has.
+var hoppers = []hopper{
+	{products: 16, fraction: 25},
+	{products: 8, fraction: 25},
+	{products: 32, fraction: 13, result: 13},
+	{products: 16, fraction: 25, f16: true},
+	{products: 32, fraction: 13, f16: true},
+}
+
+// accumulators is the part of a name that says what they are, if not float32s.
+func (h hopper) accumulators() string { return map[bool]string{true: "F16"}[h.f16] }
 
 // writeHopper writes the kernels of Hopper's arithmetic.
 func writeHopper(s *source) {
-	for _, h := range hoppers {
-		h.mul(s)
-	}
-	for _, h := range hoppers {
-		if h.products == 16 && !h.f16 {
-			h.peak(s)
-			h.tame(s)
+	for _, tile := range hopperTiles {
+		for _, h := range hoppers {
+			h.hopperTile = tile
+			h.mul(s)
 		}
 	}
-	hopperPackers(s)
-	for _, c := range []struct {
-		name  string
-		value uint32
-	}{
-		{"exponentMask", 0xff << 23},
-		{"hopperScale13", (254 + 13) << 23 & 0xffffffff},
-		{"hopperScale25", (254 + 25) << 23 & 0xffffffff},
-		{"hopperOne", 1},
-		{"hopperResult13", 1<<32 - 1<<(23-13)},
-		{"hopperInverse", 254 << 23},
-		{"hopperLeastF16", (127 - 14) << 23},
-	} {
-		s.dwords(c.name, 16, func(int) uint32 { return c.value })
+	for _, tile := range hopperTiles {
+		tile.peak(s)
+		tile.tame(s)
 	}
+	hopperPackers(s)
+	s.dwords("exponentMask", 16, same(0xff<<23))
+	s.dwords("hopperScale13", 16, same((254+13)<<23&0xffffffff))
+	s.dwords("hopperScale25", 16, same((254+25)<<23&0xffffffff))
+	s.dwords("hopperOne", 16, same(1))
+	s.dwords("hopperResult13", 16, same(1<<32-1<<(23-13)))
+	s.dwords("hopperInverse", 16, same(254<<23))
+	s.dwords("hopperLeastF16", 16, same((127-14)<<23))
 }
 
 // dwords writes a read-only table of n 32-bit values.
@@ -65,20 +64,14 @@ func (s *source) dwords(name string, n int, value func(i int) uint32) {
 	fmt.Fprintf(s, "GLOBL ·%s<>(SB), RODATA|NOPTR, $%d\n", name, 4*n)
 }
 
-func (h hopper) reg(i int) string { return vector(h.zmm, i) }
-func (h hopper) bytes() int       { return vectorBytes(h.zmm) } // and so the columns whose exponents a vector holds
-func (h hopper) set() string      { return vectorSet(h.zmm) }
-
-// pitch is the bytes of exponents of a step of k of B.
-func (h hopper) pitch() int { return h.bytes() }
-
-// bits writes a bitwise or move instruction, whose 512-bit form has the size of an element in its name.
-func (h hopper) bits(s *source, op, operands string, args ...any) {
-	if h.zmm {
-		op += map[string]string{"VPAND": "D", "VPXOR": "D", "VMOVDQU": "32", "VMOVDQA": "32"}[op]
-	}
-	s.op(op+" "+operands, args...)
+// same and same64 are tables of one value.
+func same(value uint32) func(int) uint32 { return func(int) uint32 { return value } }
+func same64(value uint64) func(int) uint32 {
+	return func(i int) uint32 { return uint32(value >> (i % 2 * 32)) }
 }
+
+// pitch is the bytes of exponents of a step of k of B: a vector, which holds those of so many columns.
+func (h hopper) pitch() int { return h.bytes() }
 
 // acc is the accumulator of row r, vector v, in the destination.
 func (h hopper) acc(r, v int) string { return h.tile("R10", "R11", r, v) }
@@ -89,13 +82,6 @@ func (h hopper) tile(base, pitch string, r, v int) string {
 		return fmt.Sprintf("%d(%s)", v*h.bytes(), base)
 	}
 	return fmt.Sprintf("%d(%s)(%s*1)", v*h.bytes(), base, pitch)
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // Places in the scratch memory, which starts on a multiple of a vector: the exponents of a row, the least exponent,
@@ -111,15 +97,12 @@ func (h hopper) scratch(i int) string { return fmt.Sprintf("%d(BX)", i*h.bytes()
 func (h hopper) mul(s *source) {
 	width := h.bytes()
 	const places = 4
-	s.function("mulHopper"+h.name, "c *hopperCall", 32+(places+1)*width,
+	s.function(fmt.Sprintf("mulHopper%s%sx%d", h.set(), h.accumulators(), h.products), "c *hopperCall",
+		32+(places+1)*width,
 		fmt.Sprintf("%d × %d, steps of %d products.", h.mr, h.vecs*width/4, h.products))
 	s.load("c", "AX")
-	for _, f := range [][2]string{
-		{"head", "DI"}, {"a", "SI"}, {"aexp", "DX"}, {"src", "R8"},
-		{"lds", "R9"}, {"dst", "R10"}, {"ldd", "R11"}, {"tiles", "R12"},
-	} {
-		s.op("MOVQ hopperCall_%s(AX), %s", f[0], f[1])
-	}
+	s.fields("hopperCall", "AX", "head", "DI", "a", "SI", "aexp", "DX",
+		"src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11", "tiles", "R12")
 	s.op("MOVQ DI, 0(SP)")
 	s.op("LEAQ %d(SP), BX", 32+width-1)
 	s.op("ANDQ $-%d, BX", width)
@@ -163,11 +146,11 @@ func (h hopper) mul(s *source) {
 
 	s.label("pair")
 	s.load("c", "AX")
-	for _, f := range [][2]string{{"b", "DI"}, {"half", "R14"}, {"bexp", "CX"}, {"steps", "R13"}} {
-		if f[0] != "half" || h.zmm {
-			s.op("MOVQ hopperCall_%s(AX), %s", f[0], f[1])
-		}
+	s.fields("hopperCall", "AX", "b", "DI")
+	if h.zmm {
+		s.fields("hopperCall", "AX", "half", "R14")
 	}
+	s.fields("hopperCall", "AX", "bexp", "CX", "steps", "R13")
 	s.op("XORQ AX, AX")
 	s.op("MOVQ DX, 16(SP)")
 	s.op("TESTQ R8, R8")
@@ -231,7 +214,7 @@ func (h hopper) column(k, v int) string {
 }
 
 // peak writes the register-only loop of what a product takes: two multiplications, a conversion and an addition.
-func (h hopper) peak(s *source) {
+func (h hopperTile) peak(s *source) {
 	n := h.peakAccs()
 	s.function("peakHopper"+h.set(), "n int", 0, fmt.Sprintf("%d independent vectors of products a turn, n turns.", n))
 	s.load("n", "CX")
@@ -256,4 +239,4 @@ func (h hopper) peak(s *source) {
 }
 
 // peakAccs returns how many sums the peak loop has.
-func (h hopper) peakAccs() int { return 2 * h.vecs }
+func (h hopperTile) peakAccs() int { return 2 * h.vecs }

@@ -6,38 +6,27 @@ import "fmt"
 
 // A hopperSide is the values of a panel of A, or of one part of a panel of B: width side by side.
 type hopperSide struct {
-	zmm   bool
+	vectors
 	width int
 	b     bool
 }
 
-var hopperSides = []hopperSide{
-	{zmm: true, width: 8}, {zmm: true, width: 32, b: true},
-	{width: 4}, {width: 24, b: true},
-}
-
-func (h hopperSide) reg(i int) string { return vector(h.zmm, i) }
-func (h hopperSide) bytes() int       { return vectorBytes(h.zmm) }
-
 // vecs is the number of vectors in a row of a part of B.
 func (h hopperSide) vecs() int { return max(4*h.width/h.bytes(), 1) }
 
-func (h hopperSide) bits(s *source, op, operands string, args ...any) {
-	hopper{zmm: h.zmm}.bits(s, op, operands, args...)
-}
-
 func hopperPackers(s *source) {
-	for _, h := range hopperSides {
-		for _, products := range []int{16, 8, 32} {
-			h.scan(s, products)
-		}
-		if h.b {
-			h.exponentsB(s)
-		} else {
-			h.exponentsA(s)
+	for _, tile := range hopperTiles {
+		for _, h := range []hopperSide{{tile.vectors, tile.mr, false}, {tile.vectors, tile.sub, true}} {
+			for _, products := range []int{16, 8, 32} {
+				h.scan(s, products)
+			}
+			if h.b {
+				h.exponentsB(s)
+			} else {
+				h.exponentsA(s)
+			}
 		}
 	}
-	same := func(value uint32) func(int) uint32 { return func(int) uint32 { return value } }
 	s.dwords("fractionMask", 16, same(1<<23-1))
 	s.dwords("hopperZero", 16, same(0xffffff80))
 	s.dwords("hopperFirst", 16, func(i int) uint32 { return uint32(i%4) * 0x04040404 })
@@ -46,7 +35,7 @@ func hopperPackers(s *source) {
 
 // name is the part of a name that says what the function is for.
 func (h hopperSide) name() string {
-	return vectorSet(h.zmm) + map[bool]string{true: "B", false: "A"}[h.b]
+	return h.set() + map[bool]string{true: "B", false: "A"}[h.b]
 }
 
 // scan writes a scan of steps steps of elements of K, 16 for a type with products of 16 and otherwise 8: the largest

@@ -4,7 +4,7 @@ package main
 // from is the first float32 in it, as an integer, and span how many there are.
 //
 //	from 0   span 1   all bits but the sign 2   zero 3   those that are not in the range 4 or K0
-func (h hopper) tame(s *source) {
+func (h hopperTile) tame(s *source) {
 	s.function("tameHopper"+h.set(), "src unsafe.Pointer, lds, rows, from, span int, wild *int", 0,
 		"It sets wild to 1 if not all are.")
 	s.load("src", "SI", "lds", "R9", "rows", "CX", "from", "AX", "span", "DX")

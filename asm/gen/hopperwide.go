@@ -18,41 +18,24 @@ type wide struct{ hopper }
 
 // writeHopperWides writes the file of the kernels.
 func writeHopperWides(s *source) {
-	for _, h := range []hopper{
-		{name: "512", zmm: true, mr: 8, sub: 32, vecs: 4},
-		{name: "256", mr: 4, sub: 24, vecs: 3},
-	} {
-		wide{h}.mul(s)
-		h.name, h.f16 = h.name+"F16", true
-		wide{h}.mul(s)
+	for _, tile := range hopperTiles {
+		for _, f16 := range []bool{false, true} {
+			wide{hopper{hopperTile: tile, f16: f16}}.mul(s)
+		}
 	}
-	for _, c := range []struct {
-		name  string
-		value uint32
-	}{
-		{"hopperMagnitude", 1<<31 - 1},
-		{"hopperLeastF32", 1 << 23},
-		{"hopperLeastF16", (127 - 14) << 23},
-		{"hopperNaN", 1<<31 - 1},
-		{"hopperNone", 1<<32 - 1<<14}, // -16384: the exponent of zero
-		{"hopperFloor", 0xff00ff00},   // -256 twice: below all sums of exponents, above those with a zero
-		{"hopperBias", 127},
-	} {
-		s.dwords(c.name, 16, func(int) uint32 { return c.value })
-	}
-	for _, c := range []struct {
-		name  string
-		value uint64
-	}{
-		{"hopperMagnitude64", 1<<63 - 1},
-		{"hopperInverse64", 2046 << 52},
-		{"hopperOverflow64", (1023 + 128) << 52},
-		{"hopperInfinity64", 2047 << 52},
-		{"hopperDropped64", 1<<29 - 1}, // what a float64 has below the last bit of a float32
-		{"hopperLast64", 1 << 29},
-	} {
-		s.dwords(c.name, 16, func(i int) uint32 { return uint32(c.value >> (i % 2 * 32)) })
-	}
+	s.dwords("hopperMagnitude", 16, same(1<<31-1))
+	s.dwords("hopperLeastF32", 16, same(1<<23))
+	s.dwords("hopperLeastF16", 16, same((127-14)<<23))
+	s.dwords("hopperNaN", 16, same(1<<31-1))
+	s.dwords("hopperNone", 16, same(1<<32-1<<14)) // -16384: the exponent of zero
+	s.dwords("hopperFloor", 16, same(0xff00ff00)) // -256 twice: below all sums of exponents, above those with a zero
+	s.dwords("hopperBias", 16, same(127))
+	s.dwords("hopperMagnitude64", 16, same64(1<<63-1))
+	s.dwords("hopperInverse64", 16, same64(2046<<52))
+	s.dwords("hopperOverflow64", 16, same64((1023+128)<<52))
+	s.dwords("hopperInfinity64", 16, same64(2047<<52))
+	s.dwords("hopperDropped64", 16, same64(1<<29-1)) // what a float64 has below the last bit of a float32
+	s.dwords("hopperLast64", 16, same64(1<<29))
 }
 
 // n is the number of vectors in a row of C.
@@ -107,8 +90,9 @@ func (h wide) full(s *source, op, operands string, args ...any) {
 //	values   CX of the step of B, a quarter of that of its values   AX, DX the same of a block
 //	0(SP) rows left   8(SP) MXCSR of the caller   12(SP) of the kernel
 func (h wide) mul(s *source) {
-	s.function("wideHopper"+h.name, "c *hopperWide", 16, fmt.Sprintf("%d × %d, of all operands.", h.mr, h.nr()))
-	s.op("MOVQ c+0(FP), AX")
+	s.function("wideHopper"+h.set()+h.accumulators(), "c *hopperWide", 16,
+		fmt.Sprintf("%d × %d, of all operands.", h.mr, h.nr()))
+	s.load("c", "AX")
 	s.op("MOVQ hopperWide_places(AX), BX")
 	s.op("ADDQ $63, BX")
 	s.op("ANDQ $-64, BX")
@@ -124,9 +108,7 @@ func (h wide) mul(s *source) {
 		s.op("LDMXCSR 12(SP)")
 	}
 	h.decodeB(s)
-	for _, f := range [][2]string{{"a", "SI"}, {"src", "R8"}, {"dst", "R10"}, {"ldd", "R11"}, {"tiles", "R12"}} {
-		s.op("MOVQ hopperWide_%s(AX), %s", f[0], f[1])
-	}
+	s.fields("hopperWide", "AX", "a", "SI", "src", "R8", "dst", "R10", "ldd", "R11", "tiles", "R12")
 
 	s.label("tile")
 	h.decodeA(s)
@@ -169,7 +151,7 @@ func (h wide) mul(s *source) {
 	s.op("ADDQ R11, R10")
 	s.op("DECQ R9")
 	s.op("JNZ same")
-	s.op("MOVQ c+0(FP), AX")
+	s.load("c", "AX")
 	s.op("ADDQ hopperWide_panel(AX), SI")
 	s.op("DECQ R12")
 	s.op("JNZ tile")
@@ -194,7 +176,7 @@ func (h wide) decode(s *source, from, to string) {
 
 // decodeA writes the decoding of a panel at SI.
 func (h wide) decodeA(s *source) {
-	s.op("MOVQ c+0(FP), AX")
+	s.load("c", "AX")
 	s.op("VPBROADCASTD hopperWide_normalA(AX), %s", h.half(3))
 	s.op("MOVQ hopperWide_depth(AX), R9")
 	s.op("MOVQ SI, R14")
@@ -215,9 +197,7 @@ func (h wide) decodeA(s *source) {
 // sum of one of A and one of B has one bias.
 func (h wide) decodeB(s *source) {
 	s.op("VPBROADCASTD hopperWide_normalB(AX), %s", h.half(3))
-	for _, f := range [][2]string{{"depth", "R9"}, {"b", "SI"}, {"half", "DI"}} {
-		s.op("MOVQ hopperWide_%s(AX), %s", f[0], f[1])
-	}
+	s.fields("hopperWide", "AX", "depth", "R9", "b", "SI", "half", "DI")
 	s.op("XORQ DX, DX")
 	s.label("panelB")
 	for v := range h.n() {
@@ -275,7 +255,7 @@ func (h wide) start(s *source) {
 func (h wide) block(s *source, label string) {
 	s.op("MOVQ DI, AX")
 	s.op("MOVQ CX, DX")
-	s.op("MOVQ c+0(FP), R9")
+	s.load("c", "R9")
 	s.op("MOVQ hopperWide_blocks(R9), R9")
 	s.label(label)
 }

@@ -7,13 +7,13 @@ import (
 
 // A kernel describes a microkernel to generate.
 type kernel struct {
+	vectors
 	name   string // suffix of the function names
 	doc    string
 	mr     int  // rows of the tile
 	vecs   int  // vectors in a row of the tile
 	width  int  // vectors in a row of a panel of B, if they are not as many
 	unroll int  // steps of K in a turn of the loop
-	zmm    bool // 512-bit registers, otherwise 256-bit
 	dot    bool // VDPBF16PS, otherwise VFMADD231PS
 
 	broadcasts int // registers for words of A, if not all that are left
@@ -23,25 +23,13 @@ type kernel struct {
 }
 
 var kernels = []kernel{
-	{name: "512Pairs", doc: "8 × 32, a word is a pair of bf16", mr: 8, vecs: 2, unroll: 4, zmm: true, dot: true},
-	{name: "512Words", doc: "8 × 32, a word is a float32", mr: 8, vecs: 2, unroll: 4, zmm: true, folds: 2},
-	{name: "256Words", doc: "4 × 24, a word is a float32", mr: 4, vecs: 3, unroll: 4},
+	{vectors: avx512, name: "512Pairs", doc: "8 × 32, a word is a pair of bf16", mr: 8, vecs: 2, unroll: 4, dot: true},
+	{vectors: avx512, name: "512Words", doc: "8 × 32, a word is a float32", mr: 8, vecs: 2, unroll: 4, folds: 2},
+	{vectors: avx2, name: "256Words", doc: "4 × 24, a word is a float32", mr: 4, vecs: 3, unroll: 4},
 }
-
-func (k kernel) reg(i int) string { return vector(k.zmm, i) }
-func (k kernel) bytes() int       { return vectorBytes(k.zmm) }
-func (k kernel) set() string      { return vectorSet(k.zmm) }
 
 // rowB is the size of a row of a panel of B.
 func (k kernel) rowB() int { return max(k.width, k.vecs) * k.bytes() }
-
-// registers is the number of vector registers there are.
-func (k kernel) registers() int {
-	if k.zmm {
-		return 32
-	}
-	return 16
-}
 
 // multiply writes acc += a·b on vector registers, in the order in which step writes it for a word in memory: of two
 // NaN factors the processor keeps the first.

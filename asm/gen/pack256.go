@@ -92,7 +92,7 @@ func transpose4x8(s *source, f form) {
 		f.load256(s, row256(i, 0, "SI", "AX"), i)
 		s.op("PREFETCHT0 %s", row256(i, ahead, "SI", "AX"))
 	}
-	quads(s, false, 4, 8)
+	avx2.quads(s, 4, 8)
 	for i := range 4 { // columns 0 1, 2 3, 4 5 and 6 7
 		s.op("VPERM2F128 %s, Y%d, Y%d, Y%d", []string{"$0x20", "$0x31"}[i/2], i%2*2+1, i%2*2, 8+i)
 		s.op("VMOVUPS Y%d, %d(DI)", 8+i, 32*i)
@@ -113,7 +113,7 @@ func (f form) transpose8x8(s *source, row func(i int) string, read func(i int), 
 		f.load256(s, row(i), i)
 		read(i)
 	}
-	quads(s, false, 8, 8)
+	avx2.quads(s, 8, 8)
 	for step := range 8 {
 		s.op("VPERM2F128 %s, Y%d, Y%d, Y%d", []string{"$0x20", "$0x31"}[step/4], step%4+4, step%4, 8+step)
 		store(step, 8+step)

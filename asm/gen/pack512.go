@@ -146,9 +146,9 @@ func (f form) pass512(s *source, rows, pitch int) {
 // quads transposes 4 × 4 words within each 128-bit lane of n rows, a multiple of 4, in registers 0 and up; the result
 // stands there too: lane l of register 4g+j holds column 4l+j of rows 4g..4g+3. As many registers from tmp on are
 // clobbered.
-func quads(s *source, zmm bool, n, tmp int) {
+func (v vectors) quads(s *source, n, tmp int) {
 	op := func(name string, a, b, to int) {
-		s.op("%s %s, %s, %s", name, vector(zmm, a), vector(zmm, b), vector(zmm, to))
+		s.op("%s %s, %s, %s", name, v.reg(a), v.reg(b), v.reg(to))
 	}
 	for i := 0; i < n; i += 2 {
 		op("VUNPCKLPS", i+1, i, tmp+i)
@@ -177,7 +177,7 @@ func lanes(s *source, in, out [4]int, tmp int, mask string) {
 
 // transpose16x16 transposes the words of Z0..Z15 and returns the registers of the columns.
 func transpose16x16(s *source, mask string) (columns []int) {
-	quads(s, true, 16, 16)
+	avx512.quads(s, 16, 16)
 	for j := range 4 {
 		in := [4]int{j, j + 4, j + 8, j + 12}
 		lanes(s, in, in, 16+4*j, mask)
@@ -191,7 +191,7 @@ func transpose16x16(s *source, mask string) (columns []int) {
 
 // transpose8x16 transposes the words of Z0..Z7 and returns the registers of the pairs of columns.
 func transpose8x16(s *source, mask string) (pairs []int) {
-	quads(s, true, 8, 16)
+	avx512.quads(s, 8, 16)
 	// Rows 0..3 and 4..7 of columns 4l and 4l+1, then of 4l+2 and 4l+3.
 	left, right := [4]int{0, 4, 1, 5}, [4]int{2, 6, 3, 7}
 	lanes(s, left, left, 16, mask)

@@ -107,10 +107,7 @@ func (k stream) acrossStart(s *source) {
 
 // acrossFields loads what the kernel works on.
 func (k stream) acrossFields(s *source) {
-	s.op("MOVQ streamBlock_stride(DI), R9")
-	s.op("MOVQ streamBlock_b(DI), R10")
-	s.op("MOVQ streamBlock_k(DI), R11")
-	s.op("MOVQ streamBlock_n(DI), BX")
+	s.fields("streamBlock", "DI", "stride", "R9", "b", "R10", "k", "R11", "n", "BX")
 	s.op("XORQ R8, R8")
 }
 

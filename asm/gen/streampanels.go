@@ -27,9 +27,7 @@ func (k stream) panels(s *source) {
 	one := k
 	one.vecs = k.kernel().vecs
 	k.function(s, "Panels"+k.suffix(), k.vecs*k.kernel().bytes()/4)
-	s.op("MOVQ streamBlock_stride(DI), R9")
-	s.op("MOVQ streamBlock_b(DI), SI")
-	s.op("MOVQ streamBlock_k(DI), CX")
+	s.fields("streamBlock", "DI", "stride", "R9", "b", "SI", "k", "CX")
 	s.slot(0, "a", 0, "DX")
 	if k.asks() {
 		k.aimAhead(s)

@@ -180,8 +180,7 @@ func (k stream) tilesStored(s *source) {
 	vecs := k.vecs
 	n := k.rows * vecs
 	k.tileStart(s, "Panels", 16*vecs)
-	s.op("MOVQ streamBlock_b(DI), SI")
-	s.op("MOVQ streamBlock_k(DI), CX")
+	s.fields("streamBlock", "DI", "b", "SI", "k", "CX")
 	s.slot(0, "a", 0, "DX")
 	k.aimAhead(s)
 	addr := func(v int) string { return fmt.Sprintf("%d(AX)", tileLine*v) }
