@@ -50,8 +50,8 @@ const (
 // amxStrips are the strip kernels, of panels of A or of A in rows.
 var amxStrips = []struct {
 	name string
-	a    *sideA
-	c    sideC
+	a    *amxA
+	c    amxC
 	doc  string
 }{
 	{"mulAMX", &panelsOfA, toCache, ""},
@@ -73,8 +73,8 @@ func writeAMX(s *source) {
 	s.words("uppers", uppers())
 }
 
-// A sideA is how a kernel finds A: in panels, or in rows where they lie.
-type sideA struct {
+// An amxA is how a kernel finds A: in panels, or in rows where they lie.
+type amxA struct {
 	tile  memory // of a block
 	step  int    // bytes to that of the next block
 	first func(s *source)
@@ -83,14 +83,14 @@ type sideA struct {
 
 var (
 	// SI block
-	panelsOfA = sideA{
+	panelsOfA = amxA{
 		tile:  memory{"SI", "R12", 1, 0},
 		step:  tileBytes,
 		first: func(*source) {},
 		panel: func(*source) {},
 	}
 	// SI block of row 0   DX pitch   R9 from the end of row 0 to row 16
-	rowsOfA = sideA{
+	rowsOfA = amxA{
 		tile: memory{"SI", "DX", 1, 0},
 		step: 64,
 		first: func(s *source) {
@@ -125,7 +125,7 @@ func amxProduct(s *source, j int) {
 
 // amxBlock writes one block of K, before each of its products what first writes, and after each of its three steps what
 // between writes, unless they are nil.
-func amxBlock(s *source, a *sideA, first func(tile int), between func(step int)) {
+func amxBlock(s *source, a *amxA, first func(tile int), between func(step int)) {
 	if first == nil {
 		first = func(int) {}
 	}
@@ -154,7 +154,7 @@ func prefetchB(s *source) func(step int) {
 }
 
 // amxMul writes a strip kernel; see KernelFunc and Kernel.Strip for its contract.
-func amxMul(s *source, name string, a *sideA, c *sideC, doc string) {
+func amxMul(s *source, name string, a *amxA, c *amxC, doc string) {
 	params := "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int"
 	if a == &rowsOfA {
 		params, doc = strings.TrimSuffix(params, " int")+", lda int", ", A in rows"+doc
@@ -170,7 +170,7 @@ func amxMul(s *source, name string, a *sideA, c *sideC, doc string) {
 //	R13 16·ldd   R14 row to copy   R15 memory of the kernel's own, for two tiles   AX row of C to prefetch
 //	(SP) their pitch   8(SP) the end of the rows to copy   16(SP) the pitch of src, if it is added, and R8 the row to
 //	add next   24(SP) 1 if it is
-func amxStrip(s *source, a *sideA, c *sideC) {
+func amxStrip(s *source, a *amxA, c *amxC) {
 	s.load("m", "BX", "a", "SI")
 	s.load("src", "R8")
 	s.load("dst", "R10", "ldd", "R11")
@@ -239,7 +239,7 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 
 // amxFirst writes the start of a panel whose tiles of C no other panel stores: they are loaded or zero. It leaves
 // what to prefetch of C in AX and, rows apart, at SP.
-func amxFirst(s *source, c *sideC) {
+func amxFirst(s *source, c *amxC) {
 	s.label("first")
 	s.op("TESTQ R8, R8")
 	s.op("JZ zero")
@@ -274,7 +274,7 @@ func amxFirst(s *source, c *sideC) {
 
 // amxSwap writes the first block of another panel, in which the tiles of C are stored and those of that panel loaded,
 // or zero.
-func amxSwap(s *source, a *sideA, c *sideC) {
+func amxSwap(s *source, a *amxA, c *amxC) {
 	s.comment("The first block of another panel, and the tiles of C in turn.")
 	a.panel(s)
 	s.load("b", "DI")
@@ -304,7 +304,7 @@ func amxSwap(s *source, a *sideA, c *sideC) {
 
 // amxCopies writes the blocks of a panel that follow, with copies of C from the stack between them, or of a C that
 // was stored in place without.
-func amxCopies(s *source, a *sideA, c *sideC) {
+func amxCopies(s *source, a *amxA, c *amxC) {
 	c.nextC(s)
 	s.op("DECQ CX")
 	s.op("JZ rest")
@@ -344,7 +344,7 @@ func amxCopies(s *source, a *sideA, c *sideC) {
 }
 
 // amxLast writes how the tiles of the last panel are stored.
-func amxLast(s *source, c *sideC) {
+func amxLast(s *source, c *amxC) {
 	s.label("last")
 	if !c.always() {
 		wholeLines(s)
@@ -367,7 +367,7 @@ func amxLast(s *source, c *sideC) {
 }
 
 // amxBlocks writes the rest of the blocks of a panel.
-func amxBlocks(s *source, a *sideA, name string) {
+func amxBlocks(s *source, a *amxA, name string) {
 	s.label(name)
 	amxBlock(s, a, nil, nil)
 	s.op("DECQ CX")

@@ -1,25 +1,25 @@
 package main
 
-// A sideC is how a kernel stores tiles that it has on the stack.
-type sideC struct {
+// An amxC is how a kernel stores tiles that it has on the stack.
+type amxC struct {
 	move   string
 	past   bool // the caches
 	rounds bool // to bf16
 }
 
 var (
-	toCache     = sideC{move: "VMOVDQU64"}
-	toMemory    = sideC{move: "VMOVNTDQ", past: true}
-	shortCache  = sideC{move: "VMOVDQU64", rounds: true}
-	shortMemory = sideC{move: "VMOVNTDQ", past: true, rounds: true}
+	toCache     = amxC{move: "VMOVDQU64"}
+	toMemory    = amxC{move: "VMOVNTDQ", past: true}
+	shortCache  = amxC{move: "VMOVDQU64", rounds: true}
+	shortMemory = amxC{move: "VMOVNTDQ", past: true, rounds: true}
 )
 
 // always reports whether the tiles go by way of the stack wherever the rows lie.
-func (c *sideC) always() bool { return c.past || c.rounds }
+func (c *amxC) always() bool { return c.past || c.rounds }
 
 // soon returns the register with the rows to prefetch where there is no src: those that are stored next or, if they
 // go past the caches, a line that is there.
-func (c *sideC) soon() string {
+func (c *amxC) soon() string {
 	if c.past {
 		return "R15"
 	}
@@ -27,7 +27,7 @@ func (c *sideC) soon() string {
 }
 
 // nextC writes the choice of the rows to prefetch.
-func (c *sideC) nextC(s *source) {
+func (c *amxC) nextC(s *source) {
 	s.op("MOVQ %s, AX", added)
 	s.op("IMULQ %s, AX", addedPitch)
 	s.op("SHLQ $4, AX")
@@ -38,7 +38,7 @@ func (c *sideC) nextC(s *source) {
 
 // copy writes the copy of some rows of the tiles from R14 to R10, to which it adds src, and the prefetch of those of
 // the next panel.
-func (c *sideC) copy(s *source, name string) {
+func (c *amxC) copy(s *source, name string) {
 	s.op("CMPQ %s, $0", added)
 	s.op("JEQ %sPlain", name)
 	c.rows(s, true)
@@ -49,7 +49,7 @@ func (c *sideC) copy(s *source, name string) {
 	s.op("ADDQ $%d, R14", rowsOfC*rowBytes)
 }
 
-func (c *sideC) rows(s *source, adds bool) {
+func (c *amxC) rows(s *source, adds bool) {
 	for i := range rowsOfC {
 		s.op("VMOVDQU64 %d(R14), Z0", rowBytes*i)
 		s.op("VMOVDQU64 %d(R14), Z1", rowBytes*i+64)
