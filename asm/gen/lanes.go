@@ -148,7 +148,7 @@ func (k kernel) lanesAlong(s *source, f form, rows, columns int) {
 			}
 			fetch(i)
 		}
-		words := half(s, k.reg, first, tmp)
+		words := s.half(first, tmp)
 		return func(step int) int { return words[step] }
 	}
 	// part multiplies a part of vector v; done comes after every word of each of the others.

@@ -279,8 +279,8 @@ func (k kernel) blockOps(f form) []string {
 			s.op("PREFETCHT1 %s", addr)
 		}
 	}
-	quad(&s, k.reg, first, tmp, byWords)
-	quad(&s, k.reg, first+4, tmp, byWords)
+	k.quad(&s, first, tmp, byWords)
+	k.quad(&s, first+4, tmp, byWords)
 	for j := range 4 {
 		upper, lower := first+j, first+4+j
 		s.op("VMOVDQA64 Z%d, Z%d", upper, tmp)

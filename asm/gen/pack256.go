@@ -135,12 +135,11 @@ func (f form) quads256(s *source, to int, row func(i int) string, read func(i in
 		}
 		read(i)
 	}
-	reg := func(i int) string { return fmt.Sprintf("Y%d", i) }
 	if f != f16 {
-		quad(s, reg, to, 4, byWords)
+		avx2.quad(s, to, 4, byWords)
 		return
 	}
-	quad(s, reg, to, 4, byHalves)
+	avx2.quad(s, to, 4, byHalves)
 	for i := range 4 {
 		s.op("VPERMQ $0xd8, Y%d, Y%d", to+i, to+i)
 	}

@@ -143,65 +143,6 @@ func (f form) pass512(s *source, rows, pitch int) {
 	}
 }
 
-// quads transposes 4 × 4 words within each 128-bit lane of n rows, a multiple of 4, in registers 0 and up; the result
-// stands there too: lane l of register 4g+j holds column 4l+j of rows 4g..4g+3. As many registers from tmp on are
-// clobbered.
-func (v vectors) quads(s *source, n, tmp int) {
-	op := func(name string, a, b, to int) {
-		s.op("%s %s, %s, %s", name, v.reg(a), v.reg(b), v.reg(to))
-	}
-	for i := 0; i < n; i += 2 {
-		op("VUNPCKLPS", i+1, i, tmp+i)
-		op("VUNPCKHPS", i+1, i, tmp+i+1)
-	}
-	for i := 0; i < n; i += 4 {
-		op("VUNPCKLPD", tmp+i+2, tmp+i, i)
-		op("VUNPCKHPD", tmp+i+2, tmp+i, i+1)
-		op("VUNPCKLPD", tmp+i+3, tmp+i+1, i+2)
-		op("VUNPCKHPD", tmp+i+3, tmp+i+1, i+3)
-	}
-}
-
-// lanes transposes the 128-bit lanes of four registers: lane g of out[l] is lane l of in[g]. It uses four registers
-// from tmp and masks the result.
-func lanes(s *source, in, out [4]int, tmp int, mask string) {
-	s.op("VSHUFF32X4 $0x88, Z%d, Z%d, Z%d", in[1], in[0], tmp)   // 0.0 0.2 1.0 1.2
-	s.op("VSHUFF32X4 $0x88, Z%d, Z%d, Z%d", in[3], in[2], tmp+1) // 2.0 2.2 3.0 3.2
-	s.op("VSHUFF32X4 $0xdd, Z%d, Z%d, Z%d", in[1], in[0], tmp+2) // 0.1 0.3 1.1 1.3
-	s.op("VSHUFF32X4 $0xdd, Z%d, Z%d, Z%d", in[3], in[2], tmp+3) // 2.1 2.3 3.1 3.3
-	s.op("VSHUFF32X4.Z $0x88, Z%d, Z%d, %s, Z%d", tmp+1, tmp, mask, out[0])
-	s.op("VSHUFF32X4.Z $0x88, Z%d, Z%d, %s, Z%d", tmp+3, tmp+2, mask, out[1])
-	s.op("VSHUFF32X4.Z $0xdd, Z%d, Z%d, %s, Z%d", tmp+1, tmp, mask, out[2])
-	s.op("VSHUFF32X4.Z $0xdd, Z%d, Z%d, %s, Z%d", tmp+3, tmp+2, mask, out[3])
-}
-
-// transpose16x16 transposes the words of Z0..Z15 and returns the registers of the columns.
-func transpose16x16(s *source, mask string) (columns []int) {
-	avx512.quads(s, 16, 16)
-	for j := range 4 {
-		in := [4]int{j, j + 4, j + 8, j + 12}
-		lanes(s, in, in, 16+4*j, mask)
-	}
-	// Column 4l+j is what lanes left in place of register 4l+j.
-	for i := range 16 {
-		columns = append(columns, i)
-	}
-	return columns
-}
-
-// transpose8x16 transposes the words of Z0..Z7 and returns the registers of the pairs of columns.
-func transpose8x16(s *source, mask string) (pairs []int) {
-	avx512.quads(s, 8, 16)
-	// Rows 0..3 and 4..7 of columns 4l and 4l+1, then of 4l+2 and 4l+3.
-	left, right := [4]int{0, 4, 1, 5}, [4]int{2, 6, 3, 7}
-	lanes(s, left, left, 16, mask)
-	lanes(s, right, right, 20, mask)
-	for l := range 4 {
-		pairs = append(pairs, left[l], right[l])
-	}
-	return pairs
-}
-
 // copy512 writes a packer from rows of K: of 32 columns at a time, which are one panel of 32 or four panels of 8, so
 // that a cache line of the source is read once. n of the 32 columns exist; the panels lie panel bytes apart.
 //

@@ -169,7 +169,7 @@ const alongTables = 20
 func (k stream) slot8(s *source, slot, first int) {
 	k.halves(s, slot, 0, 1)
 	for h := range 2 {
-		for w, reg := range k.half(s, 8*h, 16) {
+		for w, reg := range s.half(8*h, 16) {
 			w += 8 * h
 			k.fetchWord(s, slot, w)
 			steps := k.word8(s, reg, 8*h)
@@ -261,7 +261,7 @@ func (f form) transpose8(s *source) {
 	k.halves(s, 0, 0, 1)
 	at := 0
 	for h := range 2 {
-		for _, reg := range k.half(s, 8*h, 16) {
+		for _, reg := range s.half(8*h, 16) {
 			for _, b := range k.word8(s, reg, 8*h) {
 				s.op("VMOVDQU32 Z%d, %d(DX)", b, at)
 				at += 128

@@ -151,7 +151,7 @@ func (k stream) slot512(s *source, slot, first int) {
 	if k.bytes*k.kpack < 4 {
 		k.lanes(s, slot)
 		for l := range 4 {
-			quad(s, k.kernel().reg, 4*l, 16, byWords)
+			k.kernel().quad(s, 4*l, 16, byWords)
 			for w := 4 * l; w < 4*l+4; w++ {
 				k.word(s, slot, first, w, w)
 			}
@@ -167,7 +167,7 @@ func (k stream) slot512(s *source, slot, first int) {
 			k.halves(s, slot, h)
 			at, tmp = 0, 8
 		}
-		for w, reg := range k.half(s, at, tmp) {
+		for w, reg := range s.half(at, tmp) {
 			k.word(s, slot, first, 8*h+w, reg)
 		}
 	}
@@ -231,23 +231,6 @@ func (k stream) halves(s *source, slot int, halves ...int) {
 	}
 }
 
-// half transposes what halves left in eight registers, words of four rows within the lanes and then lanes, and
-// returns the registers of the words. It takes four more from tmp on.
-func (k stream) half(s *source, at, tmp int) (words []int) {
-	return half(s, k.kernel().reg, at, tmp)
-}
-
-func half(s *source, reg func(i int) string, at, tmp int) (words []int) {
-	quad(s, reg, at, tmp, byWords)
-	quad(s, reg, at+4, tmp, byWords)
-	for j := range 4 {
-		p, q := at+j, at+4+j
-		s.op("VSHUFF32X4 $0x88, Z%d, Z%d, Z%d", q, p, tmp+j)
-		s.op("VSHUFF32X4 $0xdd, Z%d, Z%d, Z%d", q, p, q)
-	}
-	return []int{tmp, tmp + 1, tmp + 2, tmp + 3, at + 4, at + 5, at + 6, at + 7}
-}
-
 // lanes reads 16 elements of each row of a slot and widens them. It leaves lane l of row 4q+i in lane q of Z(4l+i).
 func (k stream) lanes(s *source, slot int) {
 	const in, tmp = 16, 20
@@ -264,28 +247,6 @@ func (k stream) lanes(s *source, slot int) {
 		for l := range 4 {
 			h := l % 2
 			s.op("VSHUFF32X4 %s, Z%d, Z%d, Z%d", half[l/2], tmp+2*h+1, tmp+2*h, 4*l+i)
-		}
-	}
-}
-
-// What quad interleaves, first of two rows and then of two pairs of rows.
-var (
-	byWords  = [2][2]string{{"VUNPCKLPS", "VUNPCKHPS"}, {"VUNPCKLPD", "VUNPCKHPD"}}
-	byHalves = [2][2]string{{"VPUNPCKLWD", "VPUNPCKHWD"}, {"VPUNPCKLDQ", "VPUNPCKHDQ"}}
-)
-
-// quad transposes 4 × 4 words within each lane of registers r..r+3, or 4 × 8 halves of words, of which two steps come
-// to lie in each register; it clobbers tmp and the one after.
-func quad(s *source, reg func(i int) string, r, tmp int, unpack [2][2]string) {
-	for h := range 2 {
-		s.op("%s %s, %s, %s", unpack[0][h], reg(r+3), reg(r+2), reg(tmp+h))
-	}
-	for h := range 2 {
-		s.op("%s %s, %s, %s", unpack[0][h], reg(r+1), reg(r), reg(r+2+h))
-	}
-	for i := range 2 {
-		for h := range 2 {
-			s.op("%s %s, %s, %s", unpack[1][h], reg(tmp+i), reg(r+2+i), reg(r+2*i+h))
 		}
 	}
 }

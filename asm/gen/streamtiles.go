@@ -316,7 +316,7 @@ func (k stream) slotTiles(s *source, slot int) {
 		zero(first)
 	}
 	for l := range 4 {
-		quad(s, k.kernel().reg, 4*l, alongTmp, byWords)
+		k.kernel().quad(s, 4*l, alongTmp, byWords)
 		for w := 4 * l; w < 4*l+4; w++ {
 			s.slot(slot, "rows", w, "AX")
 			s.op("PREFETCHT0 (AX)(%s*1)", slotRegs[slot].fetch)

@@ -123,7 +123,7 @@ func (s *source) vectorWords(rest bool) {
 		}
 	}
 	for h := range 2 {
-		for _, b := range half(s, func(i int) string { return fmt.Sprintf("Z%d", i) }, 8*h, 16) {
+		for _, b := range s.half(8*h, 16) {
 			s.op("VFMADD231PS.BCST (SI), Z%d, Z28", b)
 			s.op("ADDQ DX, SI")
 			if rest {
