@@ -96,10 +96,7 @@ var (
 // vectorPanelsOf returns the VectorFunc for panels, of kernels for vectors of 1<<shift columns.
 func vectorPanelsOf(kernels []vectorPanels, shift int) VectorFunc {
 	return func(k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride int, dst unsafe.Pointer, add bool) {
-		adds := 0
-		if add {
-			adds = 1
-		}
+		adds := addFlag(add)
 		for {
 			before := min(len(kernels), (n+1<<shift-1)>>shift) - 1
 			kernels[before](k, a, stepA, b, k*stride, dst, min(n-before<<shift, 1<<shift), adds)
@@ -109,6 +106,14 @@ func vectorPanelsOf(kernels []vectorPanels, shift int) VectorFunc {
 			b, dst = unsafe.Add(b, 2*k*stride), unsafe.Add(dst, len(kernels)<<shift*4)
 		}
 	}
+}
+
+// addFlag returns add as the assembly takes it.
+func addFlag(add bool) int {
+	if add {
+		return 1
+	}
+	return 0
 }
 
 // vectorAlong512Words wants as many rows at least, and has as many words in a call at most, about 100 µs from memory.
@@ -127,10 +132,7 @@ func vector512(k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride i
 		vector512(vectorDeep, n, a, stepA, b, stride, dst, add)
 		a, b, add = unsafe.Add(a, vectorDeep*stepA), unsafe.Add(b, vectorDeep*4), true
 	}
-	adds := 0
-	if add {
-		adds = 1
-	}
+	adds := addFlag(add)
 	ahead := vectorAhead
 	if vectorRows*stride <= vectorShort {
 		ahead = vectorRows * stride
@@ -155,10 +157,7 @@ func vector512(k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride i
 func (s *unpackedShape) multiply(
 	m, n, k int, a unsafe.Pointer, lda, rowA int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool,
 ) {
-	adds := 0
-	if add {
-		adds = 1
-	}
+	adds := addFlag(add)
 	shift, strips := s.shift&63, 1 // of which no shift has to be checked
 	vecs := (n + 1<<shift - 1) >> shift
 	col := 0
