@@ -112,8 +112,8 @@ func (c cpu) fastDotBF16() bool {
 // slowDotBF16 reports whether the processor has VDPBF16PS and an f32 FMA that beats it.
 func (c cpu) slowDotBF16() bool { return c.lacks(isaAVX512BF16) == nil && !c.fastDotBF16() }
 
-// halves reports whether an instruction of 512 bits is carried out as two of 256, as on Zen 4.
-func (c cpu) halves() bool { return c.amd && c.family == 0x19 }
+// doublePumped reports whether an instruction of 512 bits is carried out as two of 256, as on Zen 4.
+func (c cpu) doublePumped() bool { return c.amd && c.family == 0x19 }
 
 // explain fills in the reason for or against each kernel, for each type.
 func explain(ks []*Kernel, c cpu) {

@@ -14,8 +14,8 @@ func widened(t Type) Type {
 	return t
 }
 
-// halves maps the fp8 types to the f16 of each element.
-var halves = func() (h [2][256]uint16) {
+// half8 maps the fp8 types to the f16 of each element.
+var half8 = func() (h [2][256]uint16) {
 	for u := range 256 {
 		h[0][u], h[1][u] = halfE4M3(uint8(u)), uint16(u)<<8
 	}
@@ -51,7 +51,7 @@ func (c *hopperPacker) widening(
 	if widened(c.t) == c.t {
 		return values
 	}
-	half, sub := &halves[c.t-E4M3], c.sub(c.side)
+	half, sub := &half8[c.t-E4M3], c.sub(c.side)
 	return func(dst, src unsafe.Pointer, stride, n, k, depth int) {
 		wide := wideBuffers.Get().(*[widenGroup * widenDepth]uint16)
 		defer wideBuffers.Put(wide)

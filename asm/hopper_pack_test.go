@@ -219,7 +219,7 @@ func (c hopperPackCase) check(dst, want, src guarded, pack, twin PackFunc) error
 				case F16:
 					return widenF16(*(*uint16)(unsafe.Add(from, o)))
 				case E4M3, E5M2:
-					return widenF16(halves[c.typ-E4M3][*(*uint8)(unsafe.Add(from, o))])
+					return widenF16(half8[c.typ-E4M3][*(*uint8)(unsafe.Add(from, o))])
 				}
 				return tf32.RoundBits(*(*uint32)(unsafe.Add(from, o)))
 			}); err != nil {
@@ -300,7 +300,7 @@ func TestHopperPackLong(t *testing.T) {
 func TestHalves(t *testing.T) {
 	for u := range 256 {
 		for i, want := range []float32{fp8.E4M3(u).Float32(), fp8.E5M2(u).Float32()} {
-			got := math.Float32frombits(widenF16(halves[i][u]))
+			got := math.Float32frombits(widenF16(half8[i][u]))
 			if !sameBits(got, want) {
 				t.Errorf("%v %#02x: %v, want %v", E4M3+Type(i), u, got, want)
 			}

@@ -42,8 +42,8 @@ func TestPolicy(t *testing.T) {
 		{"Nehalem", fake("intel", 6, 0x1a), "go", "go", "go"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if want := c.name == "Zen 3" || c.name == "Zen 4"; c.cpu.halves() != want {
-				t.Errorf("halves is %v", !want)
+			if want := c.name == "Zen 3" || c.name == "Zen 4"; c.cpu.doublePumped() != want {
+				t.Errorf("doublePumped is %v", !want)
 			}
 			ks := register(c.cpu)
 			for typ, want := range []string{c.bf16, c.f16, c.f32} {
