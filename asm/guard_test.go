@@ -17,16 +17,23 @@ func newGuarded(t testing.TB, n int) guarded {
 	return guarded{mem}
 }
 
+// place returns n bytes at the end of g, or at its start.
+func (g guarded) place(n int, atEnd bool) (unsafe.Pointer, []byte) {
+	p := g.first(n)
+	if atEnd {
+		p = g.last(n)
+	}
+	return p, unsafe.Slice((*byte)(p), n)
+}
+
 // margin is how far around an operand what is written beside it is noticed; see around.
 const margin = 1 << 10
 
-// around returns n bytes at the end of g, or at its start, and what lies up to margin bytes beside them, with them.
+// around is place with what lies up to margin bytes beside them.
 func (g guarded) around(n int, atEnd bool) (p unsafe.Pointer, mem []byte) {
-	near := min(n+margin, len(g.mem))
-	if atEnd {
-		return g.last(n), g.mem[len(g.mem)-near:]
-	}
-	return g.first(n), g.mem[:near]
+	p, _ = g.place(n, atEnd)
+	_, mem = g.place(min(n+margin, len(g.mem)), atEnd)
+	return p, mem
 }
 
 // fenced is pages that each lie between pages that fault on any access.

@@ -122,10 +122,8 @@ func (c mulPackCase) check(
 ) error {
 	kern, row := c.kern, c.kern.NR*c.typ.Size()
 	place := func(g guarded, n int) unsafe.Pointer {
-		if c.atEnd {
-			return g.last(n)
-		}
-		return g.first(n)
+		p, _ := g.place(n, c.atEnd)
+		return p
 	}
 	fill := filler(r, word)
 	lds, ldd := pitches(r, kern, c.source)

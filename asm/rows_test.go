@@ -65,15 +65,6 @@ func rowsPitches(words int) []int {
 	return []int{row, row + 1, row + 2, row + 3, row + 4, row + 60, row + 61, 4095, 4096, 4097, rowsMaxPitch}
 }
 
-// place returns n bytes at the end of g, or at its start.
-func (g guarded) place(n int, atEnd bool) (unsafe.Pointer, []byte) {
-	p := g.first(n)
-	if atEnd {
-		p = g.last(n)
-	}
-	return p, unsafe.Slice((*byte)(p), n)
-}
-
 // A rowsCase is one call of a rowsFunc.
 type rowsCase struct {
 	kern     *Kernel
