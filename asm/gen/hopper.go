@@ -15,19 +15,21 @@ var hopperTiles = []hopperTile{{avx512, 8, 4, 32}, {avx2, 4, 3, 24}}
 // A hopper describes a kernel of Hopper's arithmetic to generate.
 type hopper struct {
 	hopperTile
-	products int  // L
-	fraction int  // F
-	result   int  // bits of the fraction of a result, or 0 for those of a float32
+	products int  // L: 8 of tf32, 16 of 16 bits, 32 of fp8
 	f16      bool // accumulators are f16 numbers, as float32s, to which sums are rounded to nearest even
+}
+
+// fraction is F, for fp8 also the bits of the fraction of a result.
+func (h hopper) fraction() int {
+	if h.products == 32 {
+		return 13
+	}
+	return 25
 }
 
 // hoppers are the kernels that each tile has.
 var hoppers = []hopper{
-	{products: 16, fraction: 25},
-	{products: 8, fraction: 25},
-	{products: 32, fraction: 13, result: 13},
-	{products: 16, fraction: 25, f16: true},
-	{products: 32, fraction: 13, f16: true},
+	{products: 16}, {products: 8}, {products: 32}, {products: 16, f16: true}, {products: 32, f16: true},
 }
 
 // accumulators is the part of a name that says what they are, if not float32s.

@@ -109,7 +109,7 @@ func (h hopper) rescaleVector(s *source, r, v int) {
 		s.op("VPMAXSD %s, %s, %s", w, u, u)
 	}
 	s.op("VPMAXSD %s, %s, %s", u, t, t)
-	h.bits(s, "VMOVDQU", "·hopperScale%d<>(SB), %s", h.fraction, u)
+	h.bits(s, "VMOVDQU", "·hopperScale%d<>(SB), %s", h.fraction(), u)
 	s.op("VPSUBD %s, %s, %s", t, u, h.scale(r, v))
 }
 
@@ -165,8 +165,8 @@ func (h hopper) finish(s *source, r, v int) {
 		h.round256(s, r, v)
 	default:
 		h.convert(s, sum, sum)
-		if h.result > 0 {
-			h.bits(s, "VPAND", "·hopperResult%d<>(SB), %s, %s", h.result, sum, sum)
+		if h.products == 32 {
+			h.bits(s, "VPAND", "·hopperResult%d<>(SB), %s, %s", h.fraction(), sum, sum)
 		}
 		s.op("VMULPS %s, %s, %s", scale, sum, sum)
 	}
@@ -186,7 +186,7 @@ func (h hopper) convert(s *source, from, to string) {
 func (h hopper) round512(s *source, r, v int) {
 	sum, t, u := h.sum(v), h.tmp(3*v), h.tmp(3*v+1)
 	h.convert(s, sum, t)
-	if h.fraction > 13 {
+	if h.fraction() > 13 {
 		s.comment("Rounded to odd, to be rounded rightly once more.")
 		s.op("VCVTTPS2DQ %s, %s", t, u)
 		s.op("VPCMPD $4, %s, %s, K1", u, sum)
@@ -208,7 +208,7 @@ func (h hopper) round512(s *source, r, v int) {
 func (h hopper) round256(s *source, r, v int) {
 	sum, t, u := h.sum(v), h.tmp(3*v), h.tmp(3*v+1)
 	h.convert(s, sum, t)
-	if h.fraction > 13 {
+	if h.fraction() > 13 {
 		s.comment("Rounded to odd, to be rounded rightly once more.")
 		s.op("VCVTTPS2DQ %s, %s", t, u)
 		s.op("VPCMPEQD %s, %s, %s", sum, u, u)

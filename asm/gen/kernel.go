@@ -8,13 +8,11 @@ import (
 // A kernel describes a microkernel to generate.
 type kernel struct {
 	vectors
-	name   string // suffix of the function names
-	doc    string
-	mr     int  // rows of the tile
-	vecs   int  // vectors in a row of the tile
-	width  int  // vectors in a row of a panel of B, if they are not as many
-	unroll int  // steps of K in a turn of the loop
-	dot    bool // VDPBF16PS, otherwise VFMADD231PS
+	doc   string
+	mr    int  // rows of the tile
+	vecs  int  // vectors in a row of the tile
+	width int  // vectors in a row of a panel of B, if they are not as many
+	dot   bool // VDPBF16PS, otherwise VFMADD231PS
 
 	broadcasts int // registers for words of A, if not all that are left
 
@@ -22,11 +20,20 @@ type kernel struct {
 	fold  int // of so many words of A one is an operand of its multiply-adds, and not broadcast first
 }
 
-var kernels = []kernel{
-	{vectors: avx512, name: "512Pairs", doc: "8 × 32, a word is a pair of bf16", mr: 8, vecs: 2, unroll: 4, dot: true},
-	{vectors: avx512, name: "512Words", doc: "8 × 32, a word is a float32", mr: 8, vecs: 2, unroll: 4, folds: 2},
-	{vectors: avx2, name: "256Words", doc: "4 × 24, a word is a float32", mr: 4, vecs: 3, unroll: 4},
-}
+// unroll is the steps of K in a turn of the loop.
+const unroll = 4
+
+// The microkernels, whose panels other kernels have too.
+var (
+	pairs512 = kernel{vectors: avx512, doc: "8 × 32, a word is a pair of bf16", mr: 8, vecs: 2, dot: true}
+	words512 = kernel{vectors: avx512, doc: "8 × 32, a word is a float32", mr: 8, vecs: 2, folds: 2}
+	words256 = kernel{vectors: avx2, doc: "4 × 24, a word is a float32", mr: 4, vecs: 3}
+
+	kernels = []kernel{pairs512, words512, words256}
+)
+
+// name is the suffix of the function names.
+func (k kernel) name() string { return k.set() + map[bool]string{true: "Pairs", false: "Words"}[k.dot] }
 
 // rowB is the size of a row of a panel of B.
 func (k kernel) rowB() int { return max(k.width, k.vecs) * k.bytes() }
@@ -138,7 +145,7 @@ func (k kernel) step(s *source, a operandA, u int) {
 
 // turn writes a turn of the loop over K; see turned.
 func (k kernel) turn(s *source, a operandA) {
-	for u := range k.unroll {
+	for u := range unroll {
 		k.step(s, a, u)
 	}
 	k.turned(s, a)
@@ -146,9 +153,9 @@ func (k kernel) turn(s *source, a operandA) {
 
 // turned ends a turn. It leaves the flags of CX, which has fallen below zero if there is no other turn.
 func (k kernel) turned(s *source, a operandA) {
-	a.advance(s, k.unroll)
-	s.op("ADDQ $%d, DI", k.unroll*k.rowB())
-	s.op("SUBQ $%d, CX", k.unroll)
+	a.advance(s, unroll)
+	s.op("ADDQ $%d, DI", unroll*k.rowB())
+	s.op("SUBQ $%d, CX", unroll)
 }
 
 // loop writes the turns that do nothing but multiply, and then the steps that are left where K ends inside a turn.
@@ -168,7 +175,7 @@ func (k kernel) loop(s *source, a operandA) {
 	s.op("JGE loop")
 
 	s.label("rest")
-	s.op("ADDQ $%d, CX", k.unroll)
+	s.op("ADDQ $%d, CX", unroll)
 	s.op("JZ store")
 	s.label("one")
 	k.step(s, a, 0)

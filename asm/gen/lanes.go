@@ -12,9 +12,9 @@ var laned = []struct {
 	forms  []form
 	most   int
 }{
-	{kernels[0], []form{pairs}, 4},
-	{kernels[1], []form{words}, 4}, {kernels[1], []form{tiles}, 2},
-	{kernels[2], asWords, 2},
+	{pairs512, []form{pairs}, 4},
+	{words512, []form{words}, 4}, {words512, []form{tiles}, 2},
+	{words256, asWords, 2},
 }
 
 // tiles are pairs of bf16 that are multiplied as AMX does, 16 at a time; see the stream kernels for tiles.
@@ -31,10 +31,10 @@ func writeLanes(s *source) {
 		}
 	}
 	for _, f := range asWords {
-		kernels[2].lanesAcross(s, f)
+		words256.lanesAcross(s, f)
 	}
-	kernels[0].lanesAcross(s, pairs)
-	kernels[1].lanesAcross(s, tiles)
+	pairs512.lanesAcross(s, pairs)
+	words512.lanesAcross(s, tiles)
 }
 
 // blocks writes a table at disp(SP) of how far 16 blocks are from the first, of A or B; those that do not exist repeat

@@ -15,7 +15,7 @@ func (k masked) called(role string) string {
 	if k.short {
 		role += "Short"
 	}
-	return fmt.Sprintf("%s%sx%d", role, k.name, k.vecs)
+	return fmt.Sprintf("%s%sx%d", role, k.name(), k.vecs)
 }
 
 // setMask sets the mask of the last vector, if it has one, from parameter last, and maskOf from CX, which count the

@@ -18,9 +18,9 @@ var mulPacks = []struct {
 	kernel kernel
 	forms  []form
 }{
-	{kernels[0], []form{pairs}},
-	{kernels[1], asWords},
-	{kernels[2], asWords},
+	{pairs512, []form{pairs}},
+	{words512, asWords},
+	{words256, asWords},
 }
 
 func writeMulPacks(s *source) {
@@ -64,22 +64,22 @@ func (k kernel) mulPack(s *source, f form) {
 	s.load("k", "CX")
 	k.loadTile(s, nil)
 	s.label("start")
-	s.op("SUBQ $%d, CX", k.unroll)
+	s.op("SUBQ $%d, CX", unroll)
 	s.op("JL rest")
-	s.op("CMPQ R14, $%d", k.unroll/packSteps)
+	s.op("CMPQ R14, $%d", unroll/packSteps)
 	s.op("JL loop")
 	s.op("PCALIGN $64")
 	s.label("pack")
-	for u := range k.unroll {
+	for u := range unroll {
 		k.step(s, a, u)
 		if u%packSteps == 0 {
 			k.packWord(s, f, u/packSteps)
 		}
 	}
-	s.op("SUBQ $%d, R14", k.unroll/packSteps)
+	s.op("SUBQ $%d, R14", unroll/packSteps)
 	k.turned(s, a)
 	s.op("JL rest")
-	s.op("CMPQ R14, $%d", k.unroll/packSteps)
+	s.op("CMPQ R14, $%d", unroll/packSteps)
 	s.op("JGE pack")
 
 	k.loop(s, a)
@@ -142,7 +142,7 @@ func (k kernel) load(s *source, f form, addr string, reg int) {
 const (
 	packBlock = 8
 	packDepth = 16
-	packTurns = packBlock * packDepth * packSteps / 32 / 4
+	packTurns = packBlock * packDepth * packSteps / 32 / unroll
 )
 
 // mulPackT is mulPack for a panel of B whose columns lie along K, a multiple of packDepth words: it transposes them,
@@ -190,16 +190,16 @@ func (k kernel) mulPackT(s *source, f form) {
 	s.op("MOVQ R8, 0(SP)")
 	s.op("MOVQ 8(SP), R8")
 	s.op("LEAQ (R13)(R13*2), R9")
-	s.op("SUBQ $%d, CX", k.unroll)
+	s.op("SUBQ $%d, CX", unroll)
 	s.op("JL rest")
 	s.op("PCALIGN $64")
 	s.label("pack")
-	s.op("CMPQ CX, $%d", (packTurns-1)*k.unroll)
+	s.op("CMPQ CX, $%d", (packTurns-1)*unroll)
 	s.op("JL loop")
 	s.op("TESTQ R14, R14")
 	s.op("JZ loop")
 	ops := k.blockOps(f)
-	steps := packTurns * k.unroll
+	steps := packTurns * unroll
 	for u := range steps {
 		k.step(s, a, u)
 		for _, op := range ops[u*len(ops)/steps : (u+1)*len(ops)/steps] {

@@ -56,11 +56,11 @@ var (
 func (k stream) kernel() kernel {
 	switch {
 	case k.ymm:
-		return kernels[2]
+		return words256
 	case k.kpack == 2:
-		return kernels[0]
+		return pairs512
 	}
-	return kernels[1]
+	return words512
 }
 
 // function opens the function of the kernel.

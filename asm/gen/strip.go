@@ -50,10 +50,10 @@ func (k kernel) strip(s *source, rows bool) {
 	const params = "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd"
 	if rows {
 		a = lie
-		s.function("rows"+k.name, params+", lda int, to Store", stripFrame, k.doc+", A in rows.")
+		s.function("rows"+k.name(), params+", lda int, to Store", stripFrame, k.doc+", A in rows.")
 		s.load("lda", "R12")
 	} else {
-		s.function("mul"+k.name, params+" int, to Store", stripFrame, k.doc+".")
+		s.function("mul"+k.name(), params+" int, to Store", stripFrame, k.doc+".")
 	}
 	s.load("m", "BX", "a", "SI", "src", "R8", "dst", "R10", "ldd", "R11")
 	if rows {
@@ -84,7 +84,7 @@ func (k kernel) strip(s *source, rows bool) {
 		s.op("SETLT R9")
 		s.op("SHLQ $6, R9")
 	}
-	s.op("SUBQ $%d, CX", k.unroll)
+	s.op("SUBQ $%d, CX", unroll)
 	s.op("JL rest")
 	s.op("PCALIGN $64")
 	s.label("first")
@@ -306,7 +306,7 @@ func (k kernel) peakAccs() int { return k.registers() * 3 / 4 }
 
 // peak writes the register-only loop of multiply-adds.
 func (k kernel) peak(s *source) {
-	s.function("peak"+k.name, "n int", 0, fmt.Sprintf("%d independent multiply-adds a turn, n turns.", k.peakAccs()))
+	s.function("peak"+k.name(), "n int", 0, fmt.Sprintf("%d independent multiply-adds a turn, n turns.", k.peakAccs()))
 	s.load("n", "CX")
 	for i := range k.registers() {
 		k.zero(s, i)

@@ -12,16 +12,16 @@ type unpackedKernel struct {
 // broadcast words of A and, with AVX2, the mask. There is one for each smaller number of vectors, K along or across
 // the rows of A, and short or not.
 var unpackeds = []kernel{
-	{vectors: avx512, name: "512Words", mr: 8, vecs: 3}, {vectors: avx2, name: "256Words", mr: 6, vecs: 2},
+	{vectors: avx512, mr: 8, vecs: 3}, {vectors: avx2, mr: 6, vecs: 2},
 }
 
 // wideUnpackeds are those for fewer rows, which have registers for more vectors, all of them whole: the more of a row
 // of B a call reads, the fewer times it turns to pages it has seen.
 var wideUnpackeds = []kernel{
-	{vectors: avx512, name: "512Words", mr: 4, vecs: 6}, {vectors: avx512, name: "512Words", mr: 2, vecs: 8},
-	{vectors: avx512, name: "512Words", mr: 1, vecs: 16},
-	{vectors: avx2, name: "256Words", mr: 3, vecs: 3}, {vectors: avx2, name: "256Words", mr: 2, vecs: 4},
-	{vectors: avx2, name: "256Words", mr: 1, vecs: 8},
+	{vectors: avx512, mr: 4, vecs: 6}, {vectors: avx512, mr: 2, vecs: 8},
+	{vectors: avx512, mr: 1, vecs: 16},
+	{vectors: avx2, mr: 3, vecs: 3}, {vectors: avx2, mr: 2, vecs: 4},
+	{vectors: avx2, mr: 1, vecs: 8},
 }
 
 func writeUnpacked(s *source) {

@@ -4,7 +4,7 @@ import "fmt"
 
 func writeVectors(s *source) {
 	s.vectorAlong()
-	for _, k := range kernels[1:] {
+	for _, k := range []kernel{words512, words256} {
 		for vecs := range 2 * k.vecs {
 			k.vectorPanels(s, 1+vecs)
 		}
@@ -144,7 +144,7 @@ func (k kernel) vectorPanels(s *source, vecs int) {
 	m := masked{k, !k.zmm, k.registers() - 2}
 	m.mr, m.vecs = 1, vecs
 	word := k.registers() - 1
-	s.function(fmt.Sprintf("vectorPanels%sx%d", k.name, vecs),
+	s.function(fmt.Sprintf("vectorPanels%sx%d", k.name(), vecs),
 		"k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int", 0,
 		fmt.Sprintf("K words of A by %d vectors of columns of two panels of B.", vecs))
 	m.setMask(s)
