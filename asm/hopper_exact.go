@@ -146,7 +146,9 @@ func (s *hopperShape) mulExact(k, m int, a, b, src unsafe.Pointer, lds int, dst 
 	for p := range m {
 		from, to := tileAt(src, p, s.mr, lds), tileAt(dst, p, s.mr, ldd)
 		if k == 0 {
-			copyTile(s, from, lds, to, ldd)
+			var tile [8 * maxHopperNR]float32
+			loadTile(tile[:], from, lds, s.mr, s.nr)
+			storeTile(to, ldd, tile[:], nil, 0, s.mr, s.nr)
 			continue
 		}
 		pa, pb := s.panelAt(unsafe.Add(a, p*s.bytes(sideA, k)), sideA, k), s.panelAt(b, sideB, k)
@@ -206,26 +208,11 @@ func (s *hopperShape) tameGo(src unsafe.Pointer, lds int) bool {
 // zeroRow is the row of a tile that starts at zero.
 var zeroRow [maxHopperNR]float32
 
-// copyTile is a product of depth 0.
-func copyTile(s *hopperShape, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
-	for i := range s.mr {
-		out := unsafe.Slice((*float32)(unsafe.Add(dst, i*ldd)), s.nr)
-		if src == nil {
-			clear(out)
-		} else {
-			copy(out, unsafe.Slice((*float32)(unsafe.Add(src, i*lds)), s.nr))
-		}
-	}
-}
-
 const peakHopperGoFlops = 2 * hopperBlock
-
-// hopperSink keeps the result of peakHopperGo alive.
-var hopperSink float64
 
 // peakHopperGo repeats a block of products of dot.
 func peakHopperGo(n int) {
-	x, y := hopperSink, hopperSink+1
+	x, y := float64(opaque(0)), float64(opaque(1))
 	scale := x + 2
 	var sum [4]int64
 	for range n {
@@ -233,7 +220,5 @@ func peakHopperGo(n int) {
 			sum[i] += int64(int32(x*y*scale) + int32(y*y*scale))
 		}
 	}
-	if sum[0]+sum[1]+sum[2]+sum[3] == 1 {
-		hopperSink = 1
-	}
+	opaque(float32(sum[0] + sum[1] + sum[2] + sum[3]))
 }

@@ -20,17 +20,8 @@ const (
 
 // String returns "bf16", "f16", "f32", "e4m3" or "e5m2".
 func (t Type) String() string {
-	switch t {
-	case BF16:
-		return "bf16"
-	case F16:
-		return "f16"
-	case F32:
-		return "f32"
-	case E4M3:
-		return "e4m3"
-	case E5M2:
-		return "e5m2"
+	if t < numTypes {
+		return typeNames[t]
 	}
 	return fmt.Sprintf("Type(%d)", uint8(t))
 }
@@ -38,7 +29,10 @@ func (t Type) String() string {
 // Size returns the size of an element in bytes.
 func (t Type) Size() int { return int(sizes[t]) }
 
-var sizes = [...]uint8{BF16: 2, F16: 2, F32: 4, E4M3: 1, E5M2: 1}
+var (
+	typeNames = [...]string{BF16: "bf16", F16: "f16", F32: "f32", E4M3: "e4m3", E5M2: "e5m2"}
+	sizes     = [...]uint8{BF16: 2, F16: 2, F32: 4, E4M3: 1, E5M2: 1}
+)
 
 // Block returns how many elements of K, of this type, native arithmetic sums in a chain: a product of more is the sum
 // of those of such blocks, in order. It is a stage of a ring: 256 words of the kernels that are best at the type.

@@ -181,7 +181,7 @@ func Select(t Type, name string) (*Kernel, error) { return SelectArithmetic(t, N
 // arithmetic or multiplies t; a type or an arithmetic that does not exist is one too.
 func SelectArithmetic(t Type, arith Arithmetic, name string) (*Kernel, error) {
 	if t >= numTypes {
-		return nil, fmt.Errorf("asm: there is no type %v; types: bf16, f16, f32, e4m3, e5m2", t)
+		return nil, fmt.Errorf("asm: there is no type %v; types: %s", t, strings.Join(typeNames[:], ", "))
 	}
 	if int(arith) >= len(best) {
 		return nil, fmt.Errorf("asm: there is no arithmetic %v; arithmetics: native, hopper", arith)
