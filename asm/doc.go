@@ -41,10 +41,40 @@
 // while broadcasts and loads of B stay under the two loads a cycle that a core issues.
 //
 // [Kernel.Mul] wants both operands packed, by [Kernel.PackA] and [Kernel.PackB]. Where packing costs too much of a
-// product, some kernels spare it: [Kernel.Stream] reads B where it lies, for few rows of A; [Kernel.Strip] reads A
-// where it lies; [Kernel.Unpacked] reads both, in tiles as small as the matrices are; [Kernel.MulPack] packs the next
-// panel. [Kernel.Edge] computes part of a tile in part of its time. All give the bits of Mul, and Strip rounds them
-// to 16 bits.
+// product, or a tile does too much, a kernel has other functions, which all give the bits of Mul:
+//
+//	              A        B        for
+//	Strip         rows     panel    products whose A need not be packed; it also rounds to 16 bits
+//	MulPack       panels   panel    large products: it packs the next panel of B meanwhile
+//	Sweep         panels   rows     few rows by AMX: it packs the next piece of B meanwhile
+//	Edge          either   panel    part of a tile, in part of its time
+//	Stream        panel    rows     few rows: B is read once, where it lies
+//	StreamPanels  panel    panels   few rows by a packed B
+//	Unpacked      rows     rows     float32 that is small or thin, in tiles as small as the matrices are; or a vector
+//	Lanes         rows     rows     few elements by a long K, blocks of it in the lanes of vectors
+//
+// [Combine], [Scale], [Activate] and [RoundRows] are passes over finished sums.
+//
+// # Files
+//
+// A role has a file here and one of the same name in gen, the program that writes the assembly, or some:
+//
+//	ROLE.go         the contract, what an exported function checks, and the twin in Go, which says what is computed
+//	ROLE_amd64.go   how large arguments become short calls of assembly, and which function takes which
+//	ROLE_test.go    every kernel that has the role against the twin, bit for bit
+//	gen/ROLE.go     writes zz_ROLE_amd64.s, and its declarations, zz_ROLE_amd64.go
+//
+// The roles are strip (its tests kernel, rows, past, round), mulpack, sweep, edge, stream, unpacked (gen: vector, too),
+// lanes, pack, stored (panels that are kept), fp8 (gen: widen, stream8), epilogue and activate; what amx and hopper
+// have of their own is called like these. And:
+//
+//	which kernels there are, with what functions    registry.go, asm_amd64.go
+//	what a kernel must do, and what it may have     kernel.go
+//	which is chosen where, and why                  dispatch.go
+//	what is the arithmetic of a kernel              ref_f32.go, ref_bf16.go, amx.go, hopper.go and hopper_exact.go
+//	how far and how wide a stream kernel reads      stream_sets_amd64.go
+//	how assembly is written                         gen/emit.go, and kernel.go the loop over K, masked.go edges,
+//	                                                transpose.go, encode.go and amxencode.go instructions in bytes
 //
 // # Choice
 //
@@ -71,8 +101,12 @@
 //
 // # Assembly
 //
-// The assembly, and the declarations of its functions, are written by the program in gen; build tag purego leaves
-// them out. A function is called ROLE HOW SET WHAT xSIZE, as packAcross512BF16x32 is, of which some leave out some:
+// Build tag purego leaves the assembly out. A function is called ROLE HOW SET WHAT xSIZE, of which some leave out
+// some:
+//
+//	pack   Across   512   BF16   x32      packs from rows across K, with AVX-512, bf16, panels of 32 columns
+//	stream Along    256   Words  x4       multiplies 4 rows of A by rows of B along K, with AVX2, float32
+//	ROLE   HOW      SET   WHAT   SIZE
 //
 //	ROLE  mul, rows (A in rows), lanes, mulPack, edge, unpacked, vector, stream, pack, sweep, peak; of Hopper's
 //	      arithmetic scan, exponents, tame, wide; on rows widen, apply, combine, add, copy, round
@@ -83,11 +117,10 @@
 //	SIZE  rows of A (stream), vectors of columns (edge, unpacked), width of a panel, and how much of it or how many
 //	      (pack)
 //
-// To add a kernel: write what it does in the file of its family in gen and add it to the table there, run go
-// generate, and name the function in the functions of its kernel in asm_amd64.go, whose roles kernel.go explains; a
-// family of its own is a line in gen/main.go. The tests of a role compare every kernel that has it with its plain-Go
-// twin, bit for bit: kernel_test.go those of mul, and the test file that is called like the role the others.
-// TestStale proves that the files are what the generator writes, and TestNames that names follow the grammar.
+// To add a kernel: write what it does in the file of its role in gen and add it to the table there, run go generate,
+// and name the function in the functions of its kernel in asm_amd64.go, whose roles kernel.go explains; a role of its
+// own is a line in gen/main.go. TestStale proves that the files are what the generator writes, and TestNames that names
+// follow the grammar.
 package asm
 
 //go:generate go run ./gen
