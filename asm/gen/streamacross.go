@@ -57,20 +57,7 @@ func (k stream) across(s *source) {
 		s.op("VMOVDQU32 ·streamInterleave<>+64(SB), Z31")
 	}
 
-	s.label("block")
-	s.op("CMPQ BX, $%d", columns)
-	s.op("JGE full")
-	s.op("MOVQ $-1, AX")
-	s.op("BZHIQ BX, AX, AX")
-	s.op("KMOVQ AX, K5")
-	for v := range k.vecs {
-		s.op("KMOVQ AX, K%d", 1+v)
-		s.op("SHRQ $16, AX")
-		if v == 1 {
-			s.op("KMOVQ AX, K6")
-		}
-	}
-	s.label("full")
+	k.maskBlock(s, true)
 	k.accumulators(s, 0, 0, k.vecs, k.column, mask)
 	k.acrossTop(s)
 	s.op("JL rest")
@@ -97,6 +84,27 @@ func (k stream) across(s *source) {
 	k.acrossNext(s, columns)
 	s.op("JG block")
 	s.ret()
+}
+
+// maskBlock begins a block of columns under the label block. If not all exist it sets the masks of vectors, K1-K4, and
+// if those of pairs are wanted K5 and K6.
+func (k stream) maskBlock(s *source, pairs bool) {
+	s.label("block")
+	s.op("CMPQ BX, $%d", 16*k.vecs)
+	s.op("JGE full")
+	s.op("MOVQ $-1, AX")
+	s.op("BZHIQ BX, AX, AX")
+	if pairs {
+		s.op("KMOVQ AX, K5")
+	}
+	for v := range k.vecs {
+		s.op("KMOVQ AX, K%d", 1+v)
+		s.op("SHRQ $16, AX")
+		if pairs && v == 1 {
+			s.op("KMOVQ AX, K6")
+		}
+	}
+	s.label("full")
 }
 
 // acrossStart opens a kernel for rows of K.

@@ -49,16 +49,7 @@ func (k stream) tiles(s *source) {
 		s.op("KXNORQ %s, %s, %s", mask(v), mask(v), mask(v))
 	}
 
-	s.label("block")
-	s.op("CMPQ BX, $%d", columns)
-	s.op("JGE full")
-	s.op("MOVQ $-1, AX")
-	s.op("BZHIQ BX, AX, AX")
-	for v := range k.vecs {
-		s.op("KMOVQ AX, %s", mask(v))
-		s.op("SHRQ $16, AX")
-	}
-	s.label("full")
+	k.maskBlock(s, false)
 	k.aim(s)
 	k.tileHalf(s, "odd")
 	k.padTile(s)
