@@ -35,7 +35,7 @@ func (s *streamKernel) rowsOfK(c *streamBlock, k, m, n int, a, b, dst unsafe.Poi
 		c.n -= columns
 		part = streamBlocks.Get().(*streamBlock)
 		part.n, part.adds, part.stride, part.b = s.vec, 0, s.vec*s.size, unsafe.Pointer(&part.room[0])
-		part.accumulatePart(0, s.vec, m)
+		part.loadPart(0, columns, s.vec, m, nil, 0)
 	}
 	rows, ahead, rowsAhead := s.paceOf(kernel, c.n, reach)
 	c.ahead, c.near, c.next = ahead, ahead/s.size, rowsAhead*c.stride-c.n*s.size

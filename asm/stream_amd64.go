@@ -85,17 +85,11 @@ func (c *streamBlock) accumulate(slot, m int, src unsafe.Pointer, lds int, dst u
 	}
 }
 
-// accumulatePart is accumulate for columns that are not as many as width: they go through the block's tile, where
-// store finds them.
-func (c *streamBlock) accumulatePart(slot, width, m int) {
-	c.accumulate(slot, m, nil, 0, unsafe.Pointer(&c.tile[0]), width*4)
-}
-
-// loadPart is accumulatePart for n columns that start from src.
+// loadPart is accumulate for n columns, less than width: they go through the block's tile, where storePart finds them.
 func (c *streamBlock) loadPart(slot, n, width, m int, src unsafe.Pointer, lds int) {
 	tile := unsafe.Pointer(&c.tile[0])
 	if src == nil {
-		c.accumulatePart(slot, width, m)
+		c.accumulate(slot, m, nil, 0, tile, width*4)
 		return
 	}
 	c.accumulate(slot, m, tile, width*4, tile, width*4)

@@ -9,12 +9,11 @@ type streamSet []func(c *streamBlock)
 
 // of returns the index of the kernel that multiplies m rows.
 func (streamSet) of(m int) int {
-	switch n := bits.Len(uint(m - 1)); {
-	case m > 6:
-		return n + 1
-	default:
-		return n
+	n := bits.Len(uint(m - 1))
+	if m > 6 {
+		n++
 	}
+	return n
 }
 
 // A streamShape is what the stream kernels of an instruction set have in common.
