@@ -16,8 +16,8 @@ var (
 )
 
 func writeStreamsTiles(s *source) {
-	tilesAcross.write(func(k stream) { k.tiles(s) })
-	tilesPanels.write(func(k stream) { k.tilesStored(s) })
+	tilesAcross.write(func(k stream) { k.tilesAcross(s) })
+	tilesPanels.write(func(k stream) { k.tilesPanels(s) })
 	tilesAlong.write(func(k stream) { k.tilesAlong(s) })
 }
 
@@ -30,14 +30,14 @@ const (
 	tileA    = 1024 // bytes of a panel of A from one tile to the next
 )
 
-// tiles writes the kernel for rows of K, of which it takes one tile or less. The sums of the odd elements and those
+// tilesAcross writes the kernel for rows of K, of which it takes one tile or less. The sums of the odd elements and those
 // of the even ones are apart until the end, so it goes through the odd rows of B and then through the even ones.
 //
 //	DI streamBlock   R8 offset in a row of accumulators   R9 stride   R10 block of B   R11 elements of K
 //	BX columns left   SI row of B   DX A   CX rows of B left   R13 what is prefetched, seen from SI   R14 room
 //	Z0-Z15 accumulators   Z16-Z19 B   Z24-Z27 A   Z29 zero   K1-K4 columns   K7 odd elements
 //	0(SP) the caller's MXCSR   4(SP) that of the kernel
-func (k stream) tiles(s *source) {
+func (k stream) tilesAcross(s *source) {
 	columns := 16 * k.vecs
 	mask := func(v int) string { return fmt.Sprintf("K%d", 1+v) }
 	k.tileStart(s, "Across", columns)
@@ -151,7 +151,7 @@ func (k stream) tileSource(s *source, mask func(v int) string) {
 	s.label("store")
 }
 
-// Registers of tilesStored.
+// Registers of tilesPanels.
 const (
 	storedOdd  = 8   // the first sum of odd elements, after those of even ones
 	storedAcc  = 16  // the first accumulator
@@ -160,14 +160,14 @@ const (
 	storedStep = 128 // bytes of a word of K of a panel
 )
 
-// tilesStored writes the kernel for a panel, k words deep, which is a whole number of tiles. Both sums and the
+// tilesPanels writes the kernel for a panel, k words deep, which is a whole number of tiles. Both sums and the
 // accumulators are in registers, so it goes through the words of B once.
 //
 //	DI streamBlock   R14 room   SI B   R11 what is prefetched   DX A   CX words left, of a tile AX
 //	R8 word of A in the room   K7 odd elements
 //	Z0-Z7 sums of even elements   Z8-Z15 of odd ones   Z16-Z23 accumulators   Z24-Z27 B   Z28-Z31 A
 //	0(SP) the caller's MXCSR   4(SP) that of the kernel
-func (k stream) tilesStored(s *source) {
+func (k stream) tilesPanels(s *source) {
 	vecs := k.vecs
 	n := k.rows * vecs
 	k.tileStart(s, "Panels", 16*vecs)
