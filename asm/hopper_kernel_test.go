@@ -12,7 +12,7 @@ import (
 	"example.com/leafhopper/tf32"
 )
 
-var hopperFormats = map[Type]hopper.Format{BF16: hopper.BF16, F16: hopper.F16, F32: hopper.TF32, E4M3: hopper.E4M3,
+var hopperFormats = [numTypes]hopper.Format{BF16: hopper.BF16, F16: hopper.F16, F32: hopper.TF32, E4M3: hopper.E4M3,
 	E5M2: hopper.E5M2}
 
 // hopperSpec returns the rule of internal/hopper for the types of A and B.
