@@ -253,7 +253,7 @@ func TestStreamPages(t *testing.T) {
 	})
 }
 
-// What bounds a call of assembly, in bytes, columns and rows of K; see streamLength, streamWidth and narrowRows.
+// What bounds a call of assembly, in bytes, columns and rows of K; see streamLength, streamWidth and thinRows.
 const streamTestLength, streamTestWidth, streamTestDepth = 32 << 10, 16 << 10, 4 << 10
 
 // TestStreamAllocs checks that the working memory is used again.

@@ -47,7 +47,7 @@ func (s *source) signs8() { s.words("signs8", []uint16{0x8080, 0x8080, 0x8080, 0
 // writeWidenings writes the functions that widen rows of fp8.
 func writeWidenings(s *source) {
 	widen512(s)
-	for _, t := range []narrow{{"E4M3", 3, 120, 0x7e, 0x7fc0}, {"E5M2", 2, 112, 0x7b, 0x7f80}} {
+	for _, t := range []fp8Type{{"E4M3", 3, 120, 0x7e, 0x7fc0}, {"E5M2", 2, 112, 0x7b, 0x7f80}} {
 		widen256(s, t)
 	}
 	s.signs8()
@@ -99,8 +99,8 @@ func widen512(s *source) {
 	s.ret()
 }
 
-// A narrow is an fp8 type to [widen256].
-type narrow struct {
+// An fp8Type is one to [widen256].
+type fp8Type struct {
 	name     string
 	fraction int // bits
 	bias     int // what leads from its exponent to that of bf16
@@ -112,7 +112,7 @@ type narrow struct {
 // bias, but for subnormal numbers, which come from a table, and for infinities and NaN.
 //
 //	DI dst   SI src   R8 ldd   R9 lds   CX rows   BX n   DX element   Y0-Y5 under way   Y6-Y15 constants
-func widen256(s *source, t narrow) {
+func widen256(s *source, t fp8Type) {
 	const (
 		magnitude = 6 + iota
 		sign
