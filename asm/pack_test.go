@@ -79,6 +79,9 @@ func TestPack(t *testing.T) {
 								if (raceEnabled || testing.Short()) && (r*maxK+k)%11 != 0 {
 									continue
 								}
+								if kern.step == amxStep && r > 2*side.width+1 && (r+k)%3 != 0 {
+									continue // only the number of whole panels is new: their rest has had every K
+								}
 								c := packCase{typ, kern.KPack, side.width, kern.KStep(typ), side.tiled, kContiguous, r,
 									k, pack}
 								if err := c.check(dst, src, want, rnd.IntN(9)); err != nil {
