@@ -57,16 +57,17 @@
 //
 // # Files
 //
-// A role has a file here and one of the same name in gen, the program that writes the assembly, or some:
+// Functions come in families. A family has a file here and one of the same name in gen, the program that writes the
+// assembly, or some:
 //
-//	ROLE.go         the contract, what an exported function checks, and the twin in Go, which says what is computed
-//	ROLE_amd64.go   how large arguments become short calls of assembly, and which function takes which
-//	ROLE_test.go    every kernel that has the role against the twin, bit for bit
-//	gen/ROLE.go     writes zz_ROLE_amd64.s, and its declarations, zz_ROLE_amd64.go
+//	NAME.go         the contract, what an exported function checks, and the twin in Go, which says what is computed
+//	NAME_amd64.go   how large arguments become short calls of assembly, and which function takes which
+//	NAME_test.go    every kernel that has them against the twin, bit for bit
+//	gen/NAME.go     writes zz_NAME_amd64.s, and its declarations, zz_NAME_amd64.go
 //
-// The roles are strip (its tests kernel, rows, past, round), mulpack, sweep, edge, stream, unpacked (gen: vector, too),
-// lanes, pack, stored (panels that are kept), fp8 (gen: widen, stream8), epilogue and activate; what amx and hopper
-// have of their own is called like these. And:
+// The families are strip (its tests kernel, rows, past, round), mulpack, sweep, edge, stream, unpacked (gen: vector,
+// too), lanes, pack, stored (panels that are kept), fp8 (gen: widen, stream8), epilogue and activate; what amx and
+// hopper have of their own is called like these. And:
 //
 //	which kernels there are, with what functions    registry.go, asm_amd64.go
 //	what a kernel must do, and what it may have     kernel.go
@@ -117,8 +118,8 @@
 //	SIZE  rows of A (stream), vectors of columns (edge, unpacked), width of a panel, and how much of it or how many
 //	      (pack)
 //
-// To add a kernel: write what it does in the file of its role in gen and add it to the table there, run go generate,
-// and name the function in the functions of its kernel in asm_amd64.go, whose roles kernel.go explains; a role of its
+// To add a kernel: write what it does in the file of its family in gen and add it to the table there, run go generate,
+// and name the function in the functions of its kernel in asm_amd64.go, whose roles kernel.go explains; a family of its
 // own is a line in gen/main.go. TestStale proves that the files are what the generator writes, and TestNames that names
 // follow the grammar.
 package asm
