@@ -30,8 +30,8 @@ const (
 	tileA    = 1024 // bytes of a panel of A from one tile to the next
 )
 
-// tilesAcross writes the kernel for rows of K, of which it takes one tile or less. The sums of the odd elements and those
-// of the even ones are apart until the end, so it goes through the odd rows of B and then through the even ones.
+// tilesAcross writes the kernel for rows of K, of which it takes one tile or less. The sums of the odd elements and
+// those of the even ones are apart until the end, so it goes through the odd rows of B and then through the even ones.
 //
 //	DI streamBlock   R8 offset in a row of accumulators   R9 stride   R10 block of B   R11 elements of K
 //	BX columns left   SI row of B   DX A   CX rows of B left   R13 what is prefetched, seen from SI   R14 room
