@@ -2,7 +2,6 @@ package asm
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -87,19 +86,16 @@ func (c panelsCase) check(
 	fill(pa, kern.PanelA(c.k), kern.KPack)
 	fill(pb, sizeB, min(2, 4/c.typ.Size()))
 	ldd := (c.n + r.IntN(9)) * 4
-	span := ((c.m-1)*ldd + c.n*4) / 4
-	to, ref := dst.last(span*4), want.last(span*4)
-	fill(to, span*4, kern.KPack)
-	copy(unsafe.Slice((*uint32)(ref), span), unsafe.Slice((*uint32)(to), span))
+	span := (c.m-1)*ldd + c.n*4
+	to, ref := dst.last(span), want.last(span)
+	fill(to, span, kern.KPack)
+	got, wanted := unsafe.Slice((*byte)(to), span), unsafe.Slice((*byte)(ref), span)
+	copy(wanted, got)
 	panelsGeneric(kern, mul, c.typ)(c.k, c.m, c.n, pa, pb, pitch, ref, ldd, c.add)
 	kern.StreamPanels(c.typ)(c.k, c.m, c.n, pa, pb, pitch, to, ldd, c.add)
-	got := unsafe.Slice((*uint32)(to), span)
-	for i, w := range unsafe.Slice((*uint32)(ref), span) {
-		in := i*4%ldd < c.n*4
-		if got[i] != w && !(in && sameBits(math.Float32frombits(got[i]), math.Float32frombits(w))) {
-			return fmt.Errorf("%v k=%d m=%d n=%d add=%v pitch=%d: word %d of dst (row %d, column %d) is %#x, want %#x",
-				c.typ, c.k, c.m, c.n, c.add, pitch, i, i*4/ldd, i*4%ldd/4, got[i], w)
-		}
+	if at, x, y := mismatchC(got, wanted, 0, span, ldd, c.n*4); at >= 0 {
+		return fmt.Errorf("%v k=%d m=%d n=%d add=%v pitch=%d: row %d column %d of dst is %#x, want %#x",
+			c.typ, c.k, c.m, c.n, c.add, pitch, at/ldd, at%ldd/4, x, y)
 	}
 	return nil
 }

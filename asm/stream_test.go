@@ -2,7 +2,6 @@ package asm
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -148,16 +147,13 @@ func (c streamCase) check(
 		}
 		fill(b, span)
 		fill(dst, spanC)
-		copy(unsafe.Slice((*byte)(want), spanC), unsafe.Slice((*byte)(dst), spanC))
+		got, wanted := unsafe.Slice((*byte)(dst), spanC), unsafe.Slice((*byte)(want), spanC)
+		copy(wanted, got)
 		streamGeneric(c.kern, mul, c.typ, c.kContiguous)(c.k, c.m, c.n, a, b, stride, want, ldd, c.add)
 		c.kern.Stream(c.typ, c.kContiguous)(c.k, c.m, c.n, a, b, stride, dst, ldd, c.add)
-		got := unsafe.Slice((*uint32)(dst), spanC/4)
-		for i, w := range unsafe.Slice((*uint32)(want), spanC/4) {
-			x, y := math.Float32frombits(got[i]), math.Float32frombits(w)
-			if in := i*4%ldd < c.n*4; got[i] != w && !(in && sameBits(x, y)) {
-				return fmt.Errorf("k=%d m=%d n=%d add=%v stride=%d atEnd=%v: row %d column %d is %#x, want %#x",
-					c.k, c.m, c.n, c.add, stride, atEnd, i*4/ldd, i*4%ldd/4, got[i], w)
-			}
+		if at, x, y := mismatchC(got, wanted, 0, spanC, ldd, c.n*4); at >= 0 {
+			return fmt.Errorf("k=%d m=%d n=%d add=%v stride=%d atEnd=%v: row %d column %d is %#x, want %#x",
+				c.k, c.m, c.n, c.add, stride, atEnd, at/ldd, at%ldd/4, x, y)
 		}
 	}
 	return nil
