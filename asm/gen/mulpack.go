@@ -84,10 +84,7 @@ func (k kernel) mulPack(s *source, f form) {
 
 	k.loop(s, a)
 	s.label("store")
-	k.addSource(s)
-	s.label("put")
-	k.storeFloat(s)
-	s.label("stored")
+	k.storeTotals(s)
 	s.op("DECQ BX")
 	s.op("JNZ tile")
 
@@ -218,10 +215,7 @@ func (k kernel) mulPackT(s *source, f form) {
 	s.op("MOVQ R8, 8(SP)")
 	s.op("MOVQ 0(SP), R8")
 	s.load("lds", "R9")
-	k.addSource(s)
-	s.label("put")
-	k.storeFloat(s)
-	s.label("stored")
+	k.storeTotals(s)
 	s.op("MOVQ R8, 0(SP)")
 	s.op("DECQ BX")
 	s.op("JNZ tile")

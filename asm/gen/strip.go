@@ -138,13 +138,11 @@ func (k kernel) stores() bool { return k.zmm }
 // storeTile adds src to the accumulators if that is due, and stores them: to dst as they are, added to dst, or as the
 // parameter says.
 func (k kernel) storeTile(s *source) {
-	k.addSource(s)
 	if !k.stores() {
-		s.label("put")
-		k.storeFloat(s)
-		s.label("stored")
+		k.storeTotals(s)
 		return
 	}
+	k.addSource(s)
 	if k.dot {
 		s.comment("A total, unlike a sum of VDPBF16PS, may be subnormal.")
 		s.load("to", "AX")
@@ -194,6 +192,14 @@ func (k kernel) storeTile(s *source) {
 	s.op("JMP stored")
 	s.label("pastShort")
 	k.storeRows(s, "VMOVNTPS", 1)
+	s.label("stored")
+}
+
+// storeTotals is storeTile for float32.
+func (k kernel) storeTotals(s *source) {
+	k.addSource(s)
+	s.label("put")
+	k.storeFloat(s)
 	s.label("stored")
 }
 
