@@ -194,3 +194,18 @@ func TestCounts(t *testing.T) {
 		}
 	}
 }
+
+// TestCountsFlops has shapes of which an int of 32 bits does not count the flops of a tile, or of slabs, get the plans
+// that they get elsewhere.
+func TestCountsFlops(t *testing.T) {
+	q := posed(Here, asm.Named("hopper-go"), asm.BF16, "NN", 1, 2, 1<<25)
+	q.Staff(1, 1, true)
+	if g := Choose(&q); g.Share != ByRing {
+		t.Errorf("1x%d by %dx2: %v, want a ring, which has steps of K", q.K, q.K, &g)
+	}
+	q = posed(Here, asm.Named("go"), asm.BF16, "TN", 1<<20, 5, 35)
+	q.Staff(2, 2, false)
+	if g := Choose(&q); g.Slabs.Rows != maxSlabRows {
+		t.Errorf("%d rows: %v, want slabs of %d", q.M, &g, maxSlabRows)
+	}
+}

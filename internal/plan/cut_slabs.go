@@ -202,7 +202,7 @@ func (q *Problem) search(g Plan, workers, mostRanges int) slabSearch {
 	blocks := q.Blocks()
 	s.span = CeilDiv(blocks, mostRanges)
 	s.ranges, s.part = CeilDiv(blocks, s.span), min(1, float64(s.span*q.ChainK())/float64(q.K))
-	s.quarter = float64(TileFlops(k, q.Words(q.K))) / 4 * s.part
+	s.quarter = float64(TileFlops(k, 1)) * float64(q.Words(q.K)) / 4 * s.part
 	if g.B.lies() { // for kernels that compute no more rows than there are, and pack nothing
 		s.tile, s.fetchB = CeilDiv(4*min(q.M, k.MR), k.MR), q.On.panelB/3
 	}
@@ -235,7 +235,7 @@ func (s *slabSearch) tryOwn() {
 // tryNear tries slabs for workers to whom A comes soon enough: as high as their sums have room for, and so narrow that
 // each worker has several.
 func (s *slabSearch) tryNear() {
-	fewest := CeilDiv(s.panelsA, max(1, partFlops/TileFlops(s.Kernel, s.Words(s.K))))
+	fewest := CeilDiv(s.panelsA, max(1, partFlops/TileFlops(s.Kernel, 1)/s.Words(s.K)))
 	wide := max(1, s.panelsB/(slabsEach*s.workers))
 	for parts := min(fewest, maxParts); parts <= s.panelsA && (parts <= maxParts || s.best.Slabs.Count == 0); parts++ {
 		s.try(CeilDiv(s.panelsA, parts), wide)
@@ -271,5 +271,5 @@ func (s *slabSearch) time(cut *SlabCut, tiles, wide int) float64 {
 		panel *= 2
 	}
 	time := (each+s.waited)*(s.tile*tiles+panel)*wide + fetched*s.On.panelA*tiles
-	return float64(time)*s.quarter + float64(each*s.On.slabFlops) + s.adds(cut, s.workers)
+	return float64(time)*s.quarter + float64(each)*float64(s.On.slabFlops) + s.adds(cut, s.workers)
 }
