@@ -206,14 +206,11 @@ func typeName(code uint32) string {
 
 // kernelNamed returns the kernel called name, of any arithmetic, if it can run.
 func kernelNamed(name string, t asm.Type) (*asm.Kernel, error) {
-	if name == "" {
-		return nil, errors.New("no name of a kernel")
+	k := asm.Named(name)
+	if k == nil {
+		return nil, fmt.Errorf("packed for kernel %q, which is unknown in this build", name)
 	}
-	arith := Native
-	if k := asm.Named(name); k != nil {
-		arith = k.Arithmetic
-	}
-	return asm.SelectArithmetic(t, arith, name)
+	return asm.SelectArithmetic(t, k.Arithmetic, name)
 }
 
 // shape sets the size of B if that makes size bytes of panels.
