@@ -23,7 +23,7 @@ type Output interface {
 
 // Matrix is a row-major view of Rows x Cols elements: element (i, j) is Data[i*Stride+j]. Stride counts elements and
 // is at least Cols; a literal must name it, [Of] and [NewMatrix] set it. The view shares Data with its owner; copying
-// a Matrix copies no elements. Encodings by the exported fields, such as gob and JSON, lose whether a view is transposed.
+// a Matrix copies no elements. What encodes the exported fields, such as gob, loses whether a view is transposed.
 type Matrix[T Element] struct {
 	Rows, Cols, Stride int
 	Data               []T

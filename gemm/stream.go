@@ -65,7 +65,7 @@ func (p *product) streamSteps(a stepsOfA, from, to, col, n int, sums lines, add 
 }
 
 // streamPanel multiplies all of A by n columns of B: where B is packed and A fills more than a panel, by those of a
-// panel. The kernel for the first panel of A reads B from memory as fast as it can, and leaves it in a cache for others.
+// panel. The kernel for the first panel of A reads B from memory as fast as it can, and leaves it in a cache for more.
 func (p *product) streamPanel(a unsafe.Pointer, k0, depth, col, n int, sums lines, add bool, t *spin.Turn) {
 	k, words := p.Kernel, p.Words(depth)
 	if !p.b.packed {

@@ -39,7 +39,7 @@ func TestBadArguments(t *testing.T) {
 		{"-size", "flag needs an argument: -size"},
 		{"-count x", `invalid value "x" for flag -count`},
 		{"-size 0", `-size: "0" is outside 1..1048576`},
-		{"-size 99999999999999999999", `-size: "99999999999999999999" has a number that is too large: it is outside 1..1048576`},
+		{"-size 99999999999999999999", `"99999999999999999999" has a number that is too large: it is outside 1..1048576`},
 		{"-size 8x8x99999999999999999999", `has 99999999999999999999, which is outside 1..1048576`},
 		{"-size _", "-size: the value is empty"},
 		{"-k _ -size 64", "-k: the value is empty"},

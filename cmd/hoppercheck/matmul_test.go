@@ -109,7 +109,8 @@ func TestEpilogues(t *testing.T) {
 		{"relu", "gelutanh", "record 2, bf16*bf16 9x20x96 NT bf16 bias gelutanh: C(0, "},
 		{"gelutanh", "relu", "record 3, bf16*bf16 9x20x96 NT bf16 bias relu: C(0, "},
 		{`"bias":false`, `"bias":true`, "record 4, f16*f16 9x20x96 NT f16 alpha 1 beta 1 bias: C(0, 0) in f16 is"},
-		{`"crc32":\d+`, `"crc32":1`, "record 5, f16*f16 9x20x96 NT f16 alpha 0.75 beta -1.5: the first row agrees, but the checksum"},
+		{`"crc32":\d+`, `"crc32":1`,
+			"record 5, f16*f16 9x20x96 NT f16 alpha 0.75 beta -1.5: the first row agrees, but the checksum"},
 	} {
 		changed := slices.Clone(entries)
 		changed[i] = regexp.MustCompile(wrong.old).ReplaceAllString(changed[i], wrong.new)

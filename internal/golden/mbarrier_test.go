@@ -6,7 +6,8 @@ import (
 )
 
 func TestScripts(t *testing.T) {
-	got, err := ParseScripts([]byte("init 1 0 ; arrive 0 7ffff80000000000 ; test_wait 1 1 ; pending_count 1 5\ninit 1048575 0\n"))
+	const scripts = "init 1 0 ; arrive 0 7ffff80000000000 ; test_wait 1 1 ; pending_count 1 5\ninit 1048575 0\n"
+	got, err := ParseScripts([]byte(scripts))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -109,7 +109,8 @@ func TestStop(t *testing.T) {
 	defer time.AfterFunc(50*time.Millisecond, cancel).Stop()
 	var out, stderr bytes.Buffer
 	began := time.Now()
-	if status := run(ctx, append(append(waits, "--"), waits...), &out, &stderr); status != cli.Interrupted || out.Len() > 0 {
+	status := run(ctx, append(append(waits, "--"), waits...), &out, &stderr)
+	if status != cli.Interrupted || out.Len() > 0 {
 		t.Errorf("status %d, stdout %q", status, &out)
 	}
 	if took := time.Since(began); took > 3*time.Second {
