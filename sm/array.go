@@ -20,7 +20,6 @@ type Array[T any] struct {
 	offset int  // of the first element, in bytes
 	n      int
 	decl   *declaration
-	first  int // element of what was declared
 	data   []T
 }
 
@@ -65,7 +64,7 @@ func (a *Array[T]) At(i int) *Array[T] { return a.Slice(i, a.n) }
 func (a *Array[T]) Slice(i, j int) *Array[T] {
 	b := *a
 	b.data, b.n = a.data[i:j:j], j-i
-	b.offset, b.first = a.offset+i*sizeof[T](), a.first+i
+	b.offset = a.offset + i*sizeof[T]()
 	return &b
 }
 
