@@ -2,6 +2,7 @@ package sm
 
 import (
 	"fmt"
+	"reflect"
 	"unsafe"
 
 	"example.com/leafhopper/bf16"
@@ -66,6 +67,23 @@ func (a *Array[T]) Slice(i, j int) *Array[T] {
 	b.data, b.n = a.data[i:j:j], j-i
 	b.offset = a.offset + i*sizeof[T]()
 	return &b
+}
+
+// Recast returns the memory of an array as elements of U (reinterpret_cast, cute::recast), such as
+// a stage that has been read as the float32s of an epilogue. It panics if U holds pointers, or if
+// the bytes are no whole elements of U at its alignment.
+func Recast[U, T any](a *Array[T]) *Array[U] {
+	t := reflect.TypeFor[U]()
+	size := int(t.Size())
+	switch {
+	case pointers(t):
+		panic(fmt.Sprintf("sm: Recast of %s to %v, which holds pointers", a.decl.name(), t))
+	case size == 0 || a.Size()%size != 0 || a.offset%t.Align() != 0:
+		panic(fmt.Sprintf("sm: Recast of %s: %d bytes at address %d are no whole elements of %v, of %d bytes aligned to %d",
+			a.decl.name(), a.Size(), a.offset, t, size, t.Align()))
+	}
+	n := a.Size() / size
+	return &Array[U]{cta: a.cta, home: a.home, offset: a.offset, n: n, decl: a.decl, data: elements[U](a.cta, a.offset, n)}
 }
 
 // MapShared returns the array that the cluster's CTA of that rank has at this address
