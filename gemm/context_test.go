@@ -103,6 +103,9 @@ func TestCancelPack(t *testing.T) {
 		}
 		var before, after runtime.MemStats
 		for i := range looks {
+			if raceEnabled && i > 1 && i < looks-1 {
+				continue
+			}
 			runtime.ReadMemStats(&before)
 			p, _, err := pack(i)
 			if p != nil || !errors.Is(err, context.Canceled) {
