@@ -3,7 +3,10 @@ package sm
 import (
 	"fmt"
 	"math/bits"
+	"strconv"
 	"sync"
+
+	"example.com/leafhopper/internal/race"
 )
 
 // namedBarriers is how many barriers a CTA has for barrier.sync; number 0 is
@@ -120,7 +123,8 @@ func (a *agent) SyncThreadsOr(p bool) bool {
 	return a.syncThreads(p) > 0
 }
 
-// A warpSync is the barriers of the threads of a warp that are agents of their own.
+// A warpSync is the barriers of the threads of a warp that are agents of their own. The race detector is not to
+// believe that lanes which come with different masks are ordered.
 type warpSync struct {
 	all   namedBarrier
 	mu    sync.Mutex
@@ -135,7 +139,11 @@ type lanes struct {
 }
 
 // of returns the barrier of a mask of lanes.
+//
+//go:norace
 func (w *warpSync) of(mask uint32) *namedBarrier {
+	race.Hide()
+	defer race.Show()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, p := range w.parts {
@@ -152,14 +160,23 @@ func (w *warpSync) of(mask uint32) *namedBarrier {
 // leave takes a lane whose thread has ended out of those that the barriers wait for.
 func (w *warpSync) leave(c *cluster, lane int) {
 	w.all.leave(c)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.gone |= 1 << lane
-	for _, p := range w.parts {
+	for _, p := range w.without(lane) {
 		if p.mask>>lane&1 != 0 {
 			p.leave(c)
 		}
 	}
+}
+
+// without notes that a lane has ended, and returns the barriers that do not know.
+//
+//go:norace
+func (w *warpSync) without(lane int) []*lanes {
+	race.Hide()
+	defer race.Show()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gone |= 1 << lane
+	return w.parts
 }
 
 // SyncWarp is __syncwarp: it waits for the other threads of the warp that have not ended or, with a
@@ -172,7 +189,7 @@ func (a *agent) SyncWarp(mask ...uint32) {
 	}
 	warp, lane := a.rank/warpSize, a.rank%warpSize
 	n := min(warpSize, a.cta.launch.Block.Size()-warp*warpSize)
-	w, name := &a.cta.warps[warp], fmt.Sprintf("__syncwarp of warp %d", warp)
+	w, name := &a.cta.warps[warp], "__syncwarp of warp "+strconv.Itoa(warp) // fmt's pool would order agents
 	all := uint32(1<<n - 1)
 	if len(mask) == 0 || mask[0]&all == all {
 		w.all.sync(a, name, 1, n, false)
@@ -182,7 +199,7 @@ func (a *agent) SyncWarp(mask ...uint32) {
 	if m>>lane&1 == 0 {
 		a.fail(RuleSync, "mask %#x does not name lane %d, which calls it", mask[0], lane)
 	}
-	w.of(m).sync(a, fmt.Sprintf("%s, mask %#x", name, m), 1, bits.OnesCount32(m), false)
+	w.of(m).sync(a, name+", mask 0x"+strconv.FormatUint(uint64(m), 16), 1, bits.OnesCount32(m), false)
 }
 
 // BarSync is barrier.sync: it arrives at the named barrier id, 0 to 15, and waits until n

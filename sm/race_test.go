@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/leafhopper/internal/race"
 	"example.com/leafhopper/sm"
@@ -103,6 +104,26 @@ var racy = []struct {
 				}
 				x.Load(t, t.Rank())
 				t.ClusterSync()
+			})
+		}
+	}},
+	{"a mask of half the lanes that all need", sm.Config{Block: sm.Dim3{X: 32}}, func(broken bool) sm.Kernel {
+		return func(b *sm.Block) {
+			x := sm.Shared[int32](b, 16, 16)
+			b.Threads(func(t *sm.Thread) {
+				mask := ^uint32(0)
+				if broken {
+					mask = 0xffff << (t.Lane() / 16 * 16)
+				}
+				if t.Lane() < 16 {
+					x.Store(t, t.Lane(), 1)
+				} else {
+					time.Sleep(time.Millisecond) // the others come first
+				}
+				t.SyncWarp(mask)
+				if t.Lane() >= 16 {
+					x.Load(t, t.Lane()-16)
+				}
 			})
 		}
 	}},
