@@ -104,3 +104,21 @@ func TestStreamTilesControl(t *testing.T) {
 		}
 	})
 }
+
+// TestStreamTilesSlots has one and two rows, whose columns are in two slots, by whole tiles of less and of more than
+// two blocks of sums.
+func TestStreamTilesSlots(t *testing.T) {
+	forTiles(t, func(t *testing.T, kern *Kernel, kContiguous bool) {
+		const maxK, n = 1120, 70
+		mem := newStreamMemory(t, kern, BF16, maxK, n)
+		r := rand.New(rand.NewPCG(20, 21))
+		for _, k := range []int{512, 544, 896, 1024, maxK} {
+			for m := 1; m <= 2; m++ {
+				c := streamCase{kern, BF16, kContiguous, k, m, n, m == 2, false}
+				if err := c.check(mem, r, operands[0].word, kern.Mul); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
+}
