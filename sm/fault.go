@@ -74,12 +74,12 @@ func (r Rule) String() string {
 	return ruleText[r]
 }
 
-// A Fault is why a launch ended early: an operation that a GPU faults on or PTX leaves
-// undefined, a deadlock, or a panic.
+// A Fault is what is wrong with a launch. One of RuleResult is of its results; all others are why it ended early: an
+// operation that a GPU faults on or PTX leaves undefined, a deadlock, or a panic.
 type Fault struct {
 	Kernel string
-	CTA    Dim3
-	Agent  string // such as "thread 3"; empty in a deadlock, where Waits has all, and of RuleResult
+	CTA    Dim3   // none of RuleResult, nor an Agent, Op and Site
+	Agent  string // such as "thread 3"; empty in a deadlock, where Waits has all
 	Op     string // such as "LoadTensor"
 	Site   string // "file.go:line" of the kernel's code
 	Rule   Rule

@@ -84,8 +84,8 @@ type Kernel = func(*Block)
 
 // Launch runs kernel for every CTA of the grid and returns when the last agent has
 // ended. It returns nil, an error of cfg, a [*Fault] if the kernel does what a GPU
-// would fault on or PTX leaves undefined, or, if ctx ended first, an error that wraps its cause and says where
-// the agents were.
+// would fault on or PTX leaves undefined, or if cfg.Verify finds something wrong, or, if ctx ended first, an error
+// that wraps its cause and says where the agents were.
 // The first fault stops all agents: each ends at its next operation, with its
 // deferred functions run. If for five seconds none does, because they wait for something of Go
 // or loop, Launch returns an error that says so, and leaves them behind.
