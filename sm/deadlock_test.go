@@ -9,6 +9,8 @@ import (
 	"example.com/leafhopper/sm"
 )
 
+func expect(t *sm.Thread, bar *sm.Barrier) { bar.ExpectTx(t, 16) }
+
 // TestDeadlockOfMany: 1,024 threads that wait for something each, and the CTAs of a cluster that
 // wait for each other, are known to be stuck at once.
 func TestDeadlockOfMany(t *testing.T) {
@@ -112,6 +114,15 @@ func TestDeadlockOfMany(t *testing.T) {
 		}, []string{
 			"16 bytes missing (expected 48: 16 at deadlock_test.go:", ", 32 at deadlock_test.go:", ", copies brought 32)",
 		}},
+		{"bytes that a line expects which is inlined twice", sm.Config{}, func(b *sm.Block) {
+			bar := b.Barrier()
+			b.Threads(func(t *sm.Thread) {
+				bar.Init(t, 2)
+				expect(t, bar)
+				expect(t, bar)
+				bar.ArriveAndWait(t)
+			})
+		}, []string{"32 bytes missing (expected 32 at deadlock_test.go:"}},
 		{"a lane that its mask's others wait for", sm.Config{Block: sm.Dim3{X: 64}}, func(b *sm.Block) {
 			b.Threads(func(t *sm.Thread) {
 				if t.Rank() == 35 {

@@ -168,12 +168,21 @@ func (m *mbar) note(at site, bytes int) {
 
 // balance says what has been expected, and what copies have brought if tx bytes of it are missing.
 func (m *mbar) balance(tx int) string {
+	var lines []string
+	bytes := map[string]int{} // by line: one that has been inlined is several sites
+	for _, e := range m.expects {
+		line := e.at.String()
+		if bytes[line] == 0 {
+			lines = append(lines, line)
+		}
+		bytes[line] += e.bytes
+	}
 	text := fmt.Sprintf("expected %d", m.expected)
-	if len(m.expects) == 1 {
-		text += fmt.Sprintf(" at %v", m.expects[0].at)
+	if len(lines) == 1 {
+		text += " at " + lines[0]
 	} else {
-		for i, e := range m.expects {
-			text += fmt.Sprintf("%c %d at %v", ":,"[min(i, 1)], e.bytes, e.at)
+		for i, line := range lines {
+			text += fmt.Sprintf("%c %d at %s", ":,"[min(i, 1)], bytes[line], line)
 		}
 	}
 	return fmt.Sprintf("%s, copies brought %d", text, m.expected-tx)
