@@ -53,12 +53,12 @@ func report(waiting []*runner) (waits []Wait) {
 		kind   string
 		on     waitable
 		target uint64
-		at     site
+		at     string // the line, which is several sites where it has been inlined
 	}
 	var order []wait
 	alike := map[wait][]*runner{}
 	for _, r := range waiting {
-		w := wait{r.cta, r.agent().kind, r.waits, r.target, r.site}
+		w := wait{r.cta, r.agent().kind, r.waits, r.target, r.site.String()}
 		if alike[w] == nil {
 			order = append(order, w)
 		}
@@ -70,7 +70,7 @@ func report(waiting []*runner) (waits []Wait) {
 			verb = "wait"
 		}
 		waits = append(waits, Wait{
-			CTA: w.cta.idx, Agents: called(alike[w]), Site: w.at.String(), For: verb + " for " + w.on.missing(w.target),
+			CTA: w.cta.idx, Agents: called(alike[w]), Site: w.at, For: verb + " for " + w.on.missing(w.target),
 		})
 	}
 	return waits

@@ -11,6 +11,8 @@ import (
 
 func expect(t *sm.Thread, bar *sm.Barrier) { bar.ExpectTx(t, 16) }
 
+func meet(t *sm.Thread, bar *sm.Barrier) { bar.ArriveAndWait(t) }
+
 // TestDeadlockOfMany: 1,024 threads that wait for something each, and the CTAs of a cluster that
 // wait for each other, are known to be stuck at once.
 func TestDeadlockOfMany(t *testing.T) {
@@ -123,6 +125,20 @@ func TestDeadlockOfMany(t *testing.T) {
 				bar.ArriveAndWait(t)
 			})
 		}, []string{"32 bytes missing (expected 32 at deadlock_test.go:"}},
+		{"a wait that is inlined twice", sm.Config{Block: sm.Dim3{X: 8}}, func(b *sm.Block) {
+			bar := b.Barrier()
+			b.Threads(func(t *sm.Thread) {
+				if t.Rank() == 0 {
+					bar.Init(t, 9)
+				}
+				t.SyncThreads()
+				if t.Rank() < 3 {
+					meet(t, bar)
+				} else {
+					meet(t, bar)
+				}
+			})
+		}, []string{"threads 0-7 at deadlock_test.go:"}},
 		{"a lane that its mask's others wait for", sm.Config{Block: sm.Dim3{X: 64}}, func(b *sm.Block) {
 			b.Threads(func(t *sm.Thread) {
 				if t.Rank() == 35 {
