@@ -190,6 +190,9 @@ func TestShared(t *testing.T) {
 				}
 			})
 		},
+		"2 masks, want one or none": func(b *sm.Block) {
+			b.Threads(func(t *sm.Thread) { t.SyncWarp(1<<t.Lane(), 1) })
+		},
 		"a multiple of 32": func(b *sm.Block) {
 			b.Start(sm.Warps(0, 1, func(w *sm.Warp) { w.BarSync(1, 40) }))
 		},

@@ -49,14 +49,26 @@ func (a *agent) WaitAll() {
 // (cp.async.commit_group, __pipeline_commit, cp_async_fence of CuTe).
 func (a *agent) CommitAsync() {
 	a.enter("CommitAsync")
-	t := a.lane()
-	t.closed = append(t.closed, len(t.loose))
+	if t := a.lane(); len(t.loose) > 0 { // else all groups are over, and so is this one
+		t.closed = append(t.closed, len(t.loose))
+	}
+}
+
+// WaitAsync is cooperative_groups::wait_prior: it waits as [Thread.WaitAsync] does, and for the group's threads.
+func (g *Group) WaitAsync(n int) {
+	g.enter("WaitAsync")
+	g.waitAsync(n)
+	g.syncThreads(false)
 }
 
 // WaitAsync waits until at most the n latest groups of CommitAsync are pending (cp.async.wait_group,
 // __pipeline_wait_prior, cp_async_wait of CuTe). It is for the agent's own copies: SyncThreads tells others.
 func (a *agent) WaitAsync(n int) {
 	a.enter("WaitAsync")
+	a.waitAsync(n)
+}
+
+func (a *agent) waitAsync(n int) {
 	if n < 0 {
 		a.fail(RuleBytes, "%d groups, want 0 or more", n)
 	}

@@ -184,12 +184,15 @@ func (w *warpSync) without(lane int) []*lanes {
 // are in lockstep.
 func (a *agent) SyncWarp(mask ...uint32) {
 	a.enter("SyncWarp")
+	if len(mask) > 1 {
+		a.fail(RuleSync, "%d masks, want one or none", len(mask))
+	}
 	if a.run.self.lanes > 1 {
 		return
 	}
 	warp, lane := a.rank/warpSize, a.rank%warpSize
 	n := min(warpSize, a.cta.launch.Block.Size()-warp*warpSize)
-	w, name := &a.cta.warps[warp], "__syncwarp of warp "+strconv.Itoa(warp) // fmt's pool would order agents
+	w, name := &a.cta.warps[warp], "__syncwarp of warp "+strconv.Itoa(warp) // as barrierName
 	all := uint32(1<<n - 1)
 	if len(mask) == 0 || mask[0]&all == all {
 		w.all.sync(a, name, 1, n, false)
@@ -206,15 +209,18 @@ func (a *agent) SyncWarp(mask ...uint32) {
 // threads have, a multiple of 32. A last warp of fewer threads counts as a whole one.
 func (a *agent) BarSync(id, n int) {
 	a.enter("BarSync")
-	a.named(id, n).sync(a, fmt.Sprintf("barrier %d", id), a.inWarps(), n, false)
+	a.named(id, n).sync(a, barrierName(id), a.inWarps(), n, false)
 }
 
 // BarArrive is barrier.arrive: it arrives at the named barrier id, which n threads arrive
 // at, and does not wait.
 func (a *agent) BarArrive(id, n int) {
 	a.enter("BarArrive")
-	a.named(id, n).arrive(a, fmt.Sprintf("barrier %d", id), a.inWarps(), n, false, false)
+	a.named(id, n).arrive(a, barrierName(id), a.inWarps(), n, false, false)
 }
+
+// barrierName does not use fmt, whose pool would order agents for the race detector.
+func barrierName(id int) string { return "barrier " + strconv.Itoa(id) }
 
 // inWarps returns how many threads a arrives as where warps arrive (PTX 9.7.13.1: by the warp size,
 // not the number of its threads): what a block's last warp lacks comes with its last thread.

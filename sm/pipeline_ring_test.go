@@ -108,3 +108,32 @@ func TestAsyncGroups(t *testing.T) {
 		b.Threads(func(t *sm.Thread) { t.WaitAsync(-1) })
 	}), sm.RuleBytes, "WaitAsync: -1 groups, want 0 or more")
 }
+
+// TestGroupWait: a group that waits for its copies waits for its threads, which have copied a part each.
+func TestGroupWait(t *testing.T) {
+	const threads = 64
+	src := ramp(2 * threads)
+	for _, m := range modes {
+		cfg := in(m, sm.Config{Block: sm.Dim3{X: threads}})
+		for cfg.Seed = range uint64(10) {
+			err := launch(t, cfg, func(b *sm.Block) {
+				buf := sm.Shared[int32](b, 2*threads, 16)
+				b.Threads(func(t *sm.Thread) {
+					g := t.ThisThreadBlock()
+					for i := range 2 {
+						sm.MemcpyAsync(g, buf.Slice(i*threads, (i+1)*threads), src[i*threads:][:threads], nil)
+						g.CommitAsync()
+					}
+					for i := range 2 {
+						g.WaitAsync(1 - i)
+						at := (i+1)*threads - 1 - t.Rank()
+						assert(buf.Load(t, at) == src[at], "stage %d: element %d is %d", i, at, buf.Load(t, at))
+					}
+				})
+			})
+			if err != nil {
+				t.Fatalf("%s, seed %d: %v", mode(m), cfg.Seed, err)
+			}
+		}
+	}
+}
