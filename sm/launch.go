@@ -69,8 +69,9 @@ type Config struct {
 	// restores what the kernel changes in global memory.
 	Reset func()
 
-	// Verify, if not nil, is called when the kernel has been launched and has no fault. Its error, such as that the
-	// results are wrong, is one of RuleResult: [Explore] finds the seed and the switches that it takes.
+	// Verify, if not nil, is called after every launch that has no fault. Its error, such as that the results are
+	// wrong, is one of RuleResult: [Explore] finds the seed and the switches that it takes, with up to some hundreds of
+	// launches more.
 	Verify func() error
 
 	Trace *Trace // collects what the agents did when, if not nil
