@@ -125,7 +125,7 @@ func (e *Engine) end(r *run) {
 
 // grid computes the product on a grid, as its plan says.
 func (e *Engine) grid(in *slab, s *settings, start time.Time) error {
-	defer s.leave()
+	defer in.leave()
 	r, err := e.begin(s)
 	if err != nil {
 		return err
@@ -195,7 +195,7 @@ func (e *Engine) plan(p *product, s *settings) *plan.Plan {
 	}
 	stays := q.Alone(plan.Many)
 	if !stays {
-		q.Staff(s.workerCount(), runtime.GOMAXPROCS(0), s.ctx != nil)
+		q.Staff(s.workerCount(p), runtime.GOMAXPROCS(0), s.ctx != nil)
 		if had := e.plans.of(q); had != nil {
 			return &had.plan
 		}

@@ -1,6 +1,7 @@
 package gemm
 
 import (
+	"cmp"
 	"runtime"
 	"time"
 	"unsafe"
@@ -20,7 +21,7 @@ func OnRing(e *Engine, c, a, b AnyMatrix, opts ...Option) (Stats, error) {
 		return Stats{}, err
 	}
 	q := &in.Problem
-	q.Workers, q.Procs, q.Waits = s.workerCount(), runtime.GOMAXPROCS(0), s.ctx != nil
+	q.Workers, q.Procs, q.Waits = s.workerCount(&in.product), runtime.GOMAXPROCS(0), s.ctx != nil
 	g := q.PlanRing()
 	if !q.Asked.Any && q.SharesColumns() {
 		g = q.PlanColumns()
@@ -35,7 +36,7 @@ func OnGrid(e *Engine, c, a, b AnyMatrix, opts ...Option) (Stats, error) {
 		return Stats{}, err
 	}
 	q := &in.Problem
-	q.Workers, q.Procs, q.Waits = s.workerCount(), runtime.GOMAXPROCS(0), true
+	q.Workers, q.Procs, q.Waits = s.workerCount(&in.product), runtime.GOMAXPROCS(0), true
 	g := plan.Choose(q)
 	if g.Share == plan.ByCaller {
 		g = q.PlanRing()
@@ -55,7 +56,7 @@ func (e *Engine) byPlan(in *slab, s *settings, g plan.Plan) (st Stats, err error
 func (e *Engine) prepared(c, a, b AnyMatrix, opts []Option) (*slab, *settings, error) {
 	s := e.defaults
 	in := slab{product: product{c: c.view(), a: a.view(), b: b.view()}}
-	err := s.prepare(&in.product, opts)
+	err := cmp.Or(s.apply(opts), s.prepare(&in.product))
 	if err == nil {
 		in.survey(plan.Here)
 	}
@@ -68,7 +69,7 @@ type Path struct{ *plan.Plan }
 // PathOf returns how e.Multiply computes the product.
 func PathOf(e *Engine, c, a, b AnyMatrix, opts ...Option) (path Path, err error) {
 	in, s, err := e.prepared(c, a, b, opts)
-	defer s.leave()
+	defer in.leave()
 	if err != nil {
 		return path, err
 	}
@@ -85,12 +86,12 @@ func (p Path) Unpacked() bool { return p.B == plan.UnpackedB }
 // planned returns the ring of e.Multiply with these arguments.
 func (e *Engine) planned(c, a, b AnyMatrix, opts []Option) (plan.RingCut, error) {
 	in, s, err := e.prepared(c, a, b, opts)
-	defer s.leave()
+	defer in.leave()
 	if err != nil {
 		return plan.RingCut{}, err
 	}
 	q := &in.Problem
-	q.Workers, q.Procs = s.workerCount(), runtime.GOMAXPROCS(0)
+	q.Workers, q.Procs = s.workerCount(&in.product), runtime.GOMAXPROCS(0)
 	return q.PlanRing().Ring, nil
 }
 

@@ -104,18 +104,16 @@ func (m *Matrix[T]) viewTo(v *view) {
 // elementType returns the type of T's elements. Their size tells most types apart, and costs a small product nothing.
 func elementType[T Element]() asm.Type {
 	var z T
-	size := unsafe.Sizeof(z)
-	if size == 4 {
+	switch unsafe.Sizeof(z) {
+	case 4:
 		return asm.F32
-	}
-	_, bf := any(z).(bf16.BF16)
-	_, e4 := any(z).(fp8.E4M3)
-	switch {
-	case bf:
-		return asm.BF16
-	case size == 2:
+	case 2:
+		if _, is := any(z).(bf16.BF16); is {
+			return asm.BF16
+		}
 		return asm.F16
-	case e4:
+	}
+	if _, is := any(z).(fp8.E4M3); is {
 		return asm.E4M3
 	}
 	return asm.E5M2

@@ -135,15 +135,21 @@ func (e *Engine) multiply(in *slab, opts []Option) error {
 	if e.closed.Load() {
 		return ErrClosed
 	}
-	s := e.defaults
-	p := &in.product
-	if err := s.prepare(p, opts); err != nil {
+	s := &e.defaults
+	if len(opts) > 0 {
+		own := *s
+		if err := own.apply(opts); err != nil {
+			return err
+		}
+		s = &own
+	}
+	if err := s.prepare(&in.product); err != nil {
 		return err
 	}
 	if err := ended.Err(s.ctx); err != nil {
 		return err
 	}
-	err := e.compute(in, &s)
+	err := e.compute(in, s)
 	if in.finish != nil {
 		in.finish.release()
 	}
@@ -176,8 +182,8 @@ func (e *Engine) compute(in *slab, s *settings) error {
 		span := s.trace.Start(0, pipeline.TraceCompute)
 		// It may be one of many that follow each other, and give way together.
 		switch work := in.M * in.N * in.K; {
-		case work > glanced, s.share > 0:
-			in.runAlone(s)
+		case work > glanced, in.share > 0:
+			in.runAlone()
 		default:
 			in.run(0, in.N)
 			if work > blind {

@@ -192,7 +192,6 @@ type settings struct {
 	ring        plan.Asked
 	stats       *Stats
 	trace       *Trace
-	share       int // of the processors, if the call is one of the sharers
 }
 
 func (s *settings) apply(opts []Option) error {
@@ -280,20 +279,20 @@ var sharers atomic.Int32
 // processors returns how many a call may keep busy if it is the only one.
 var processors = cores.Count
 
-// workerCount returns the goroutines that a call may compute with. It asks once: one that is a sharer
-// for that has to leave.
-func (s *settings) workerCount() int {
+// workerCount returns the goroutines that p may be computed with. A call asks once: one that is a sharer for that
+// has to leave.
+func (s *settings) workerCount(p *product) int {
 	if s.workers > 0 {
 		return s.workers
 	}
-	s.share = max(1, plan.CeilDiv(processors(), int(sharers.Add(1))))
-	return s.share
+	p.share = max(1, plan.CeilDiv(processors(), int(sharers.Add(1))))
+	return p.share
 }
 
 // leave ends the call's part in sharing.
-func (s *settings) leave() {
-	if s.share > 0 {
-		s.share = 0
+func (p *product) leave() {
+	if p.share > 0 {
+		p.share = 0
 		sharers.Add(-1)
 	}
 }

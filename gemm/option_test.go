@@ -16,13 +16,13 @@ func have(n int) (restore func()) {
 // TestSharers has calls under way share the processors, but for those that name their workers.
 func TestSharers(t *testing.T) {
 	defer have(8)()
-	calls := make([]settings, 9)
-	named := settings{workers: 5}
+	calls := make([]product, 9)
+	unnamed, named := settings{}, settings{workers: 5}
 	for i, want := range []int{8, 4, 3, 2, 2, 2, 2, 1, 1} {
-		if n := calls[i].workerCount(); n != want {
+		if n := unnamed.workerCount(&calls[i]); n != want {
 			t.Errorf("call %d has %d workers, want %d", i, n, want)
 		}
-		if n := named.workerCount(); n != 5 {
+		if n := named.workerCount(&product{}); n != 5 {
 			t.Errorf("a call that wants 5 workers has %d", n)
 		}
 	}
@@ -30,7 +30,6 @@ func TestSharers(t *testing.T) {
 		calls[i].leave()
 		calls[i].leave()
 	}
-	named.leave()
 	if n := sharers.Load(); n != 0 {
 		t.Errorf("%d calls are left", n)
 	}
@@ -51,10 +50,10 @@ func TestSharersLeave(t *testing.T) {
 		err = e.Multiply(c, a, b, append(opts, WithStats(&st))...)
 		return st, err
 	}
-	var other settings
+	var other product
 	for _, want := range []int{2, 1} {
 		if want == 1 {
-			other.workerCount()
+			new(settings).workerCount(&other)
 		}
 		for _, n := range []int{8, 64, 200, 256} {
 			for _, opts := range [][]Option{nil, {WithDepth(2)}, {WithDepth(2), WithTile(64, 64, 64)}} {

@@ -56,12 +56,11 @@ func TestPose(t *testing.T) {
 			opts: []Option{WithArithmetic(Hopper), WithSplitK(2)},
 			want: plan.Problem{M: 3, N: 7, K: 200, PitchA: 800, PitchB: 28, PitchC: 28, Part: 128}},
 	} {
-		in, s, err := sharedEngine.prepared(tc.c, tc.a, tc.b, tc.opts)
+		in, _, err := sharedEngine.prepared(tc.c, tc.a, tc.b, tc.opts)
 		if err != nil {
 			t.Errorf("%s: %v", tc.name, err)
 			continue
 		}
-		s.leave()
 		got, want := in.Problem, tc.want
 		if want.Elem == 0 && want.ElemB == 0 {
 			want.Elem, want.ElemA, want.ElemB, want.Out = asm.F32, asm.F32, asm.F32, asm.F32

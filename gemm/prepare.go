@@ -6,11 +6,8 @@ import (
 	"example.com/leafhopper/internal/plan"
 )
 
-// prepare applies opts to s, checks p's operands and completes p.
-func (s *settings) prepare(p *product, opts []Option) error {
-	if err := s.apply(opts); err != nil {
-		return err
-	}
+// prepare checks p's operands and completes p.
+func (s *settings) prepare(p *product) error {
 	if p.b.packed && p.b.kernel == nil {
 		return fmt.Errorf("gemm: B is a nil or zero Packed; make one with Pack")
 	}

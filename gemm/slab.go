@@ -22,8 +22,8 @@ func (in *slab) run(from, to int) {
 }
 
 // runAlone computes the whole product, in turns.
-func (in *slab) runAlone(s *settings) {
-	defer s.leave()
+func (in *slab) runAlone() {
+	defer in.leave()
 	in.turn.Begin()
 	in.run(0, in.N)
 	in.turn.Look()
