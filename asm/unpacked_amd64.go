@@ -22,6 +22,7 @@ type unpackedShape struct {
 	few           int  // most columns in the last vector of a short strip
 	strips, short []unpackedStrip
 	wide          []unpackedWide // from the fewest rows and most vectors on
+	across        bool           // K lies across the rows of A
 }
 
 // An unpackedWide is a strip of so many whole vectors for at most so many rows of A.
@@ -34,49 +35,30 @@ var (
 	unpackedAVX512 = unpackedShape{8, 4, 8,
 		[]unpackedStrip{unpacked512Wordsx1, unpacked512Wordsx2, unpacked512Wordsx3},
 		[]unpackedStrip{unpackedShort512Wordsx1, unpackedShort512Wordsx2, unpackedShort512Wordsx3},
-		[]unpackedWide{{1, 16, unpacked512Wordsx16}, {2, 8, unpacked512Wordsx8}, {4, 6, unpacked512Wordsx6}}}
+		[]unpackedWide{{1, 16, unpacked512Wordsx16}, {2, 8, unpacked512Wordsx8}, {4, 6, unpacked512Wordsx6}}, false}
 	unpackedAcrossAVX512 = unpackedShape{8, 4, 8,
 		[]unpackedStrip{unpackedAcross512Wordsx1, unpackedAcross512Wordsx2, unpackedAcross512Wordsx3},
 		[]unpackedStrip{unpackedAcrossShort512Wordsx1, unpackedAcrossShort512Wordsx2, unpackedAcrossShort512Wordsx3},
 		[]unpackedWide{{1, 16, unpackedAcross512Wordsx16}, {2, 8, unpackedAcross512Wordsx8},
-			{4, 6, unpackedAcross512Wordsx6}}}
+			{4, 6, unpackedAcross512Wordsx6}}, true}
 	unpackedAVX2 = unpackedShape{6, 3, 7,
 		[]unpackedStrip{unpacked256Wordsx1, unpacked256Wordsx2},
 		[]unpackedStrip{unpackedShort256Wordsx1, unpackedShort256Wordsx2},
-		[]unpackedWide{{1, 8, unpacked256Wordsx8}, {2, 4, unpacked256Wordsx4}, {3, 3, unpacked256Wordsx3}}}
+		[]unpackedWide{{1, 8, unpacked256Wordsx8}, {2, 4, unpacked256Wordsx4}, {3, 3, unpacked256Wordsx3}}, false}
 	unpackedAcrossAVX2 = unpackedShape{6, 3, 7,
 		[]unpackedStrip{unpackedAcross256Wordsx1, unpackedAcross256Wordsx2},
 		[]unpackedStrip{unpackedAcrossShort256Wordsx1, unpackedAcrossShort256Wordsx2},
 		[]unpackedWide{{1, 8, unpackedAcross256Wordsx8}, {2, 4, unpackedAcross256Wordsx4},
-			{3, 3, unpackedAcross256Wordsx3}}}
+			{3, 3, unpackedAcross256Wordsx3}}, true}
 )
 
 // unpackedOf returns how strips multiply what is not packed, beside what does a vector, or nil, and by panels.
 func unpackedOf(along, across *unpackedShape, vector, panels VectorFunc) *Unpacked {
 	return &Unpacked{
-		Along: func(
-			m, n, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool,
-		) {
-			along.multiply(m, n, k, a, lda, lda, b, ldb, dst, ldd, add)
-		},
-		Across: func(
-			m, n, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool,
-		) {
-			across.multiply(m, n, k, a, lda, 4, b, ldb, dst, ldd, add)
-		},
+		Along: along.multiply(), Across: across.multiply(),
 		Vector: [...]VectorFunc{VectorAlong: vector, VectorPanels: panels},
 		Deep:   [...]int{F32.Block(), math.MaxInt, F32.Block()},
 		Rows:   along.mr, Columns: len(along.strips) << along.shift,
-	}
-}
-
-// vector is a VectorFunc that multiplies the columns as rows of an A.
-func (s *unpackedShape) vector(
-	k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride int, dst unsafe.Pointer, add bool,
-) {
-	for k0 := 0; k0 < k; k0 += F32.Block() {
-		s.multiply(n, 1, min(F32.Block(), k-k0),
-			unsafe.Add(b, k0*4), stride, stride, unsafe.Add(a, k0*stepA), stepA, dst, 4, add || k0 > 0)
 	}
 }
 
@@ -148,60 +130,72 @@ func vector512(k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride i
 		}
 		b, dst = unsafe.Add(b, some*stride), unsafe.Add(dst, some*4)
 	}
-	unpackedAVX512.vector(k, n, a, stepA, b, stride, dst, add)
+	for k0 := 0; k0 < k; k0 += F32.Block() {
+		alongAVX512(n, 1, min(F32.Block(), k-k0),
+			unsafe.Add(b, k0*4), stride, unsafe.Add(a, k0*stepA), stepA, dst, 4, add || k0 > 0)
+	}
 }
 
-// multiply is an UnpackedFunc for rows of A rowA bytes apart. Few rows have wide strips, as many as are whole. Other
-// strips, and tiles, are as equal as they can be: few accumulators would wait for each other. A small product notices
-// divisions, so there are none where one strip or tile is all.
-func (s *unpackedShape) multiply(
-	m, n, k int, a unsafe.Pointer, lda, rowA int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool,
-) {
-	adds := addFlag(add)
-	shift, strips := s.shift&63, 1 // of which no shift has to be checked
-	vecs := (n + 1<<shift - 1) >> shift
-	col := 0
-	if vecs > len(s.strips) {
-		for _, w := range s.wide {
-			for ; m <= w.rows && n-col >= w.vecs<<shift; col += w.vecs << shift {
-				w.strip(m, m, k, a, lda, unsafe.Add(b, col*4), ldb, unsafe.Add(dst, col*4), ldd, 1<<shift, adds)
-				vecs -= w.vecs
+// alongAVX512 multiplies what vector512 has too few columns for, as rows of an A.
+var alongAVX512 = unpackedAVX512.multiply()
+
+// multiply returns the UnpackedFunc of the strips. Few rows have wide strips, as many as are whole. Other strips, and
+// tiles, are as equal as they can be: few accumulators would wait for each other. A small product notices divisions, so
+// there are none where one strip or tile is all, and to pass so much on to another function.
+func (s *unpackedShape) multiply() UnpackedFunc {
+	return func(
+		m, n, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool,
+	) {
+		adds := addFlag(add)
+		shift, strips := s.shift&63, 1 // of which no shift has to be checked
+		vecs := (n + 1<<shift - 1) >> shift
+		col := 0
+		if vecs > len(s.strips) {
+			for _, w := range s.wide {
+				for ; m <= w.rows && n-col >= w.vecs<<shift; col += w.vecs << shift {
+					w.strip(m, m, k, a, lda, unsafe.Add(b, col*4), ldb, unsafe.Add(dst, col*4), ldd, 1<<shift, adds)
+					vecs -= w.vecs
+				}
 			}
+			if vecs == 0 {
+				return
+			}
+			strips = (vecs + len(s.strips) - 1) / len(s.strips)
 		}
-		if vecs == 0 {
-			return
+		for ; ; strips-- {
+			wide := vecs
+			if strips > 1 {
+				wide = (vecs + strips - 1) / strips
+			}
+			cols := min(n-col, wide<<shift)
+			last := cols - (wide-1)<<shift
+			strip := s.strips[wide-1]
+			if last <= s.few {
+				strip = s.short[wide-1]
+			}
+			b, dst := unsafe.Add(b, col*4), unsafe.Add(dst, col*4)
+			if m <= s.mr {
+				strip(m, m, k, a, lda, b, ldb, dst, ldd, last, adds)
+			} else {
+				s.rows(strip, m, cols, k, a, lda, b, ldb, dst, ldd, last, adds)
+			}
+			if strips == 1 {
+				return
+			}
+			vecs, col = vecs-wide, col+cols
 		}
-		strips = (vecs + len(s.strips) - 1) / len(s.strips)
-	}
-	for ; ; strips-- {
-		wide := vecs
-		if strips > 1 {
-			wide = (vecs + strips - 1) / strips
-		}
-		cols := min(n-col, wide<<shift)
-		last := cols - (wide-1)<<shift
-		strip := s.strips[wide-1]
-		if last <= s.few {
-			strip = s.short[wide-1]
-		}
-		b, dst := unsafe.Add(b, col*4), unsafe.Add(dst, col*4)
-		if m <= s.mr {
-			strip(m, m, k, a, lda, b, ldb, dst, ldd, last, adds)
-		} else {
-			s.rows(strip, m, cols, k, a, lda, rowA, b, ldb, dst, ldd, last, adds)
-		}
-		if strips == 1 {
-			return
-		}
-		vecs, col = vecs-wide, col+cols
 	}
 }
 
 // rows multiplies the rows of a strip.
 func (s *unpackedShape) rows(
-	strip unpackedStrip, m, cols, k int, a unsafe.Pointer, lda, rowA int, b unsafe.Pointer, ldb int,
+	strip unpackedStrip, m, cols, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int,
 	dst unsafe.Pointer, ldd, last, adds int,
 ) {
+	rowA := lda
+	if s.across {
+		rowA = 4
+	}
 	tiles := (m + s.mr - 1) / s.mr
 	most := tiles // of a call
 	if 2*m*cols*k > unpackedFlops {

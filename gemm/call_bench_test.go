@@ -26,6 +26,7 @@ func BenchmarkCall(b *testing.B) {
 		f    func() error
 	}{
 		{"8/f32", func() error { return gemm.Multiply(to, small, small) }},
+		{"8/f32/one", func() error { return gemm.Multiply(to, small, small, gemm.WithWorkers(1)) }},
 		{"8/f32/engine", func() error { return e.Multiply(to, small, small) }},
 		{"32/bf16/packed", func() error { return gemm.Multiply(wide, half, packed) }},
 		{"32/bf16/packed/engine", func() error { return e.Multiply(wide, half, packed) }},
