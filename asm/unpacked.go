@@ -35,7 +35,7 @@ const (
 
 // Unpacked returns how the kernel multiplies unpacked A and B of type t, or nil if it cannot.
 func (k *Kernel) Unpacked(t Type) *Unpacked {
-	if t != F32 || !k.Accepts(t) {
+	if t != F32 {
 		return nil
 	}
 	return k.unpacked

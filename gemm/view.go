@@ -134,7 +134,7 @@ func widest(a, b *view) asm.Type {
 	return a.elem
 }
 
-func is8Bit(t asm.Type) bool { return t.Size() == 1 }
+func is8Bit(t asm.Type) bool { return t == asm.E4M3 || t == asm.E5M2 }
 
 // forward returns p + n, or nil if p is nil.
 func forward(p unsafe.Pointer, n int) unsafe.Pointer {
