@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/leafhopper/gemm"
+	"example.com/leafhopper/internal/cores"
 )
 
 // MaxCallers bounds the callers of a [Variant].
@@ -72,7 +73,7 @@ func (x *run) watching(k *caller) []gemm.Option {
 // with: those of a call, or, since calls add up, of all callers as far as they
 // can run at once.
 func (c *caseRun) threads() int {
-	return max(c.workers, min(c.workers*c.v.callers(), runtime.GOMAXPROCS(0)))
+	return max(c.workers, min(c.workers*c.v.callers(), cores.Count()))
 }
 
 // resetC gives every C its old value: NaN if it must not be read.

@@ -2,10 +2,10 @@ package bench
 
 import (
 	"fmt"
-	"runtime"
 	"time"
 
 	"example.com/leafhopper/gemm"
+	"example.com/leafhopper/internal/cores"
 )
 
 const (
@@ -64,7 +64,7 @@ type caseRun struct {
 func (x *run) prepare(v Variant) (*caseRun, error) {
 	c := &caseRun{v: v, workers: v.Workers, watched: v.Flops() >= watchedFlops, batch: 1}
 	if c.workers == 0 {
-		c.workers = runtime.GOMAXPROCS(0)
+		c.workers = cores.Count()
 	}
 	var err error
 	if c.p, err = x.problemOf(v.Workload); err != nil {

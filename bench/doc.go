@@ -77,7 +77,7 @@
 // the host of a virtual machine took some (/proc/stat), the report says so. A product so
 // small that it runs on its caller alone is compared with the workers that were
 // asked for, too, and one of several callers with the workers of all of them, as far
-// as GOMAXPROCS lets them run at once. In Hopper's arithmetic the loop is the sequence that a product
+// as there are processors for them. In Hopper's arithmetic the loop is the sequence that a product
 // takes: two multiplications, a conversion and an addition for two flops.
 //
 // # Waits

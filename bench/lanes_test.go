@@ -121,10 +121,6 @@ func TestTimelines(t *testing.T) {
 		t.Errorf("%d steps", steps)
 	}
 	for i, res := range rep.Results {
-		workers := res.Workers
-		if variants[i].Workers == 0 { // GOMAXPROCS may be more than there is to run on
-			workers = min(workers, rep.Machine.Workers)
-		}
 		switch tr := res.Trace; {
 		case tr == nil:
 			t.Errorf("result %d has no trace", i)
@@ -132,7 +128,7 @@ func TestTimelines(t *testing.T) {
 			if len(tr.Lanes) != 1 || len(tr.Lanes[0].Spans) != 1 {
 				t.Errorf("inline: %+v", tr)
 			}
-		case len(tr.Lanes) != workers || tr.Total(pipeline.TraceCompute) == 0 || tr.Total(pipeline.TraceCopy) == 0:
+		case len(tr.Lanes) != res.Workers || tr.Total(pipeline.TraceCompute) == 0 || tr.Total(pipeline.TraceCopy) == 0:
 			t.Errorf("result %d: %d lanes, %v, %v", i, len(tr.Lanes), tr.Total(pipeline.TraceCompute),
 				tr.Total(pipeline.TraceCopy))
 		}

@@ -18,7 +18,7 @@ type Result struct {
 	Trans         string  `json:"trans"`
 	Depth         int     `json:"depth"`          // as asked for; 0 leaves the choice to the engine
 	DepthUsed     int     `json:"depth_used"`     // stages of the ring that ran; 0 without a ring
-	Workers       int     `json:"workers"`        // as asked for; if that was 0, GOMAXPROCS
+	Workers       int     `json:"workers"`        // as asked for; if that was 0, as many as the engine takes
 	Kernel        string  `json:"kernel"`         // that ran
 	Prepacked     bool    `json:"prepacked"`      // B was packed before the time started
 	Count         int     `json:"count"`          // samples
@@ -26,7 +26,7 @@ type Result struct {
 	SecondsMin    float64 `json:"seconds_min"`
 	SecondsMax    float64 `json:"seconds_max"`
 	GFLOPS        float64 `json:"gflops"` // of all callers, at the median
-	// PeakFraction is of the peak of kernel and Workers, even if fewer ran; of those of all callers up to GOMAXPROCS.
+	// PeakFraction is of the peak of kernel and Workers, even if fewer ran; of all callers up to the processors.
 	PeakFraction float64 `json:"peak_fraction"`
 	ProducerWait float64 `json:"producer_wait"` // fraction of workers × elapsed
 	ConsumerWait float64 `json:"consumer_wait"`

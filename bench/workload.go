@@ -104,7 +104,7 @@ func (w Workload) Validate() error {
 type Variant struct {
 	Workload
 	Depth   int    // stages of the ring; 0 leaves the choice to the engine
-	Workers int    // 0 is GOMAXPROCS
+	Workers int    // 0 is as many as the engine takes of itself, see [gemm.WithWorkers]
 	Kernel  string // "" leaves the choice to the engine
 	Tile    [3]int // m, n, k of a CTA's tile; 0 leaves a dimension to the engine
 	Callers int    // goroutines that multiply at once, each to its own C; 0 is 1

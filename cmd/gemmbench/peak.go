@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"strconv"
 	"text/tabwriter"
@@ -14,13 +13,14 @@ import (
 	"example.com/leafhopper/bench"
 	"example.com/leafhopper/gemm"
 	"example.com/leafhopper/internal/cli"
+	"example.com/leafhopper/internal/cores"
 )
 
 func setupPeak(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) error {
 	var out output
 	out.declare(fs, "table", "json")
 	kernel := fs.String("kernel", "", "`list` of kernels (default: all that run here)")
-	workers := fs.String("workers", "1,0", "`list` of worker counts; 0 is GOMAXPROCS")
+	workers := fs.String("workers", "1,0", "`list` of worker counts; 0 is as many as a product takes of itself")
 	count := fs.Int("count", bench.DefaultCount, "measurements of each, `n` >= 1; the best is printed")
 	return func(ctx context.Context, stdout, _ io.Writer) error {
 		kernels, err := peakKernels(*kernel)
@@ -33,7 +33,7 @@ func setupPeak(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) err
 		}
 		for i, n := range counts {
 			if n == 0 {
-				counts[i] = runtime.GOMAXPROCS(0)
+				counts[i] = cores.Count()
 			}
 		}
 		slices.Sort(counts)

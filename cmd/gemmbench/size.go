@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"time"
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bench"
 	"example.com/leafhopper/internal/cli"
+	"example.com/leafhopper/internal/cores"
 )
 
 const (
@@ -43,7 +43,7 @@ func chooseSize(ctx context.Context, r *bench.Runner, variants []bench.Variant) 
 		}
 		p := pair{k, v.Workers}
 		if p.workers == 0 {
-			p.workers = runtime.GOMAXPROCS(0)
+			p.workers = cores.Count()
 		}
 		if peaks[p] == 0 {
 			if peaks[p], err = bench.Peak(ctx, k, p.workers, 2*bench.DefaultPeakTime); err != nil {

@@ -2,13 +2,13 @@ package main
 
 import (
 	"flag"
-	"runtime"
 	"slices"
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bench"
 	"example.com/leafhopper/gemm"
 	"example.com/leafhopper/internal/cli"
+	"example.com/leafhopper/internal/cores"
 )
 
 // axes are the flags that span the variants, as they were given.
@@ -47,7 +47,8 @@ func (a *axes) declare(fs *flag.FlagSet) {
 	fs.StringVar(&a.depth, "depth", "1,2,3,4,6,8",
 		"`list` of ring depths, in stages; 0 leaves the choice to the engine")
 	fs.StringVar(&a.workers, "workers", "0",
-		"`list` of worker counts; 0 is GOMAXPROCS; with 1 among others the report has the scaling")
+		"`list` of worker counts; 0 is as many as the engine takes of itself, "+
+			"by GOMAXPROCS, affinity and the CPU quota (gemmbench info); with 1 among others the report has the scaling")
 	fs.StringVar(&a.callers, "callers", "1", "`list` of numbers of callers, goroutines that multiply the same A and B "+
 		"at once, each to its own C: GFLOP/s are of all; with 1 among others the report has the scaling")
 	fs.StringVar(&a.kernel, "kernel", "auto", "`list` of kernels, see gemmbench kernels")
@@ -117,7 +118,7 @@ func distinct(vs []bench.Variant) []bench.Variant {
 			v.Kernel = k.Name
 		}
 		if v.Workers == 0 {
-			v.Workers = runtime.GOMAXPROCS(0)
+			v.Workers = cores.Count()
 		}
 		old := seen[v]
 		seen[v] = true

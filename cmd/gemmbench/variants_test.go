@@ -16,6 +16,7 @@ import (
 	"example.com/leafhopper/bench"
 	"example.com/leafhopper/gemm"
 	"example.com/leafhopper/internal/cli"
+	"example.com/leafhopper/internal/cores"
 )
 
 func parseAxes(t *testing.T, args string) *axes {
@@ -160,12 +161,14 @@ func TestDistinct(t *testing.T) {
 	if auto.Name == other {
 		other = "gobf16"
 	}
+	// More than the engine takes workers.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(runtime.NumCPU() + 1))
 	for args, want := range map[string]string{
-		"-kernel auto," + auto.Name:                       " 0 1",
-		"-kernel " + auto.Name + ",auto":                  auto.Name + " 0 1",
-		"-kernel " + other + ",auto":                      other + " 0 1, 0 1",
-		"-workers 0," + fmt.Sprint(runtime.GOMAXPROCS(0)): " 0 1",
-		"-kernel auto," + auto.Name + " -depth 1,0":       " 0 1, 0 0",
+		"-kernel auto," + auto.Name:                 " 0 1",
+		"-kernel " + auto.Name + ",auto":            auto.Name + " 0 1",
+		"-kernel " + other + ",auto":                other + " 0 1, 0 1",
+		"-workers 0," + fmt.Sprint(cores.Count()):   " 0 1",
+		"-kernel auto," + auto.Name + " -depth 1,0": " 0 1, 0 0",
 	} {
 		vs, err := parseAxes(t, "-size 8 -depth 1 "+args).variants()
 		if err != nil {
