@@ -162,30 +162,6 @@ func TestProfileUnwritable(t *testing.T) {
 	}
 }
 
-// A faulty file fails from its second write on, and when it is closed.
-type faulty struct{ writes int }
-
-func (f *faulty) Write(b []byte) (int, error) {
-	if f.writes++; f.writes > 1 {
-		return 0, fmt.Errorf("write %d", f.writes)
-	}
-	return len(b), nil
-}
-
-func (*faulty) Close() error { return errors.New("close") }
-
-func TestProfileWriter(t *testing.T) {
-	for writes, want := range []string{"close", "close", "write 2", "write 2"} {
-		p := &profile{file: &faulty{}}
-		for range writes {
-			p.Write([]byte("x"))
-		}
-		if err := p.Close(); err == nil || err.Error() != want {
-			t.Errorf("%d writes: error %v, want %s", writes, err, want)
-		}
-	}
-}
-
 func TestOutputWriteFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r")
 	o := output{format: "table", path: path, formats: []string{"table"}, command: "compare"}

@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"runtime/pprof"
 	"strings"
@@ -49,13 +47,13 @@ func (f *compareFlags) openProfiles() (*profiles, error) {
 		if p.path == "" {
 			continue
 		}
-		file, err := openProfile(p.flag, p.path)
+		file, err := cli.OpenFile(p.path)
 		if err != nil {
 			discard(opened)
 			return nil, cli.Usagef("compare: -%s: %w", p.flag, err)
 		}
-		*p.to = file
-		opened = append(opened, file)
+		*p.to = &profile{file, p.flag}
+		opened = append(opened, *p.to)
 	}
 	if ps.cpu != nil {
 		if err := pprof.StartCPUProfile(ps.cpu); err != nil {
@@ -82,35 +80,10 @@ func (ps *profiles) close() error {
 	return errors.Join(errs...)
 }
 
-// A profile is a file of a flag. It remembers the first error of its writes: packages pprof
-// and trace drop them. What was in it stays until the first, and without one the file does not.
+// A profile is a file of a flag.
 type profile struct {
-	flag    string
-	file    io.WriteCloser
-	created bool // the file was not there
-	written bool
-	err     error
-}
-
-// openProfile opens the file.
-func openProfile(flag, path string) (*profile, error) {
-	_, err := os.Stat(path)
-	p := &profile{flag: flag, created: errors.Is(err, fs.ErrNotExist)}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o666)
-	p.file = file
-	return p, err
-}
-
-// empty empties the file, unless it is a device.
-func (p *profile) empty() error {
-	file, ok := p.file.(*os.File)
-	if !ok {
-		return nil
-	}
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return err
-	}
-	return file.Truncate(0)
+	*cli.File
+	flag string
 }
 
 // discard closes the files, which nobody has written to.
@@ -118,30 +91,4 @@ func discard(ps []*profile) {
 	for _, p := range ps {
 		p.Close()
 	}
-}
-
-func (p *profile) Write(b []byte) (n int, err error) {
-	if !p.written {
-		p.written, err = true, p.empty()
-	}
-	if err == nil {
-		n, err = p.file.Write(b)
-	}
-	if p.err == nil {
-		p.err = err
-	}
-	return n, err
-}
-
-// Close closes the file and returns the first error of all writes and of that. It removes
-// one that is new and empty.
-func (p *profile) Close() error {
-	err := p.file.Close()
-	if file, ok := p.file.(*os.File); ok && p.created && !p.written {
-		os.Remove(file.Name())
-	}
-	if p.err != nil {
-		return p.err
-	}
-	return err
 }

@@ -18,13 +18,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -38,7 +38,10 @@ import (
 //go:embed hoppergemm.txt
 var recorded string
 
-const minSize, maxSize = 256, 8192 // multiples of minSize
+const (
+	minSize, maxSize = 256, 8192 // multiples of minSize
+	laneWidth        = 160       // columns of lanes of text
+)
 
 func main() {
 	cli.Main(func(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -112,9 +115,27 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	case err != nil:
 		return cli.UsageError{Err: err}
 	}
-	if o.svg != "" {
-		return drawTo(ctx, o.svg)
+	switch {
+	case o.svg != "":
+		return toFile("-svg", o.svg, func(w io.Writer) error { return drawTo(ctx, w) })
+	case o.trace != "" && o.trace != "-":
+		return toFile("-trace", o.trace, func(w io.Writer) error { return o.multiply(ctx, stdout, stderr, w) })
 	}
+	return o.multiply(ctx, stdout, stderr, nil)
+}
+
+// toFile opens the file of a flag, and then has it written.
+func toFile(flag, name string, write func(io.Writer) error) error {
+	f, err := cli.OpenFile(name)
+	if err != nil {
+		return cli.Usagef("%s: %w", flag, err)
+	}
+	err = write(f)
+	return cmp.Or(f.Close(), err)
+}
+
+// multiply runs the steps, and writes a trace to file if that is not nil.
+func (o *options) multiply(ctx context.Context, stdout, stderr, file io.Writer) error {
 	p, err := newProduct(o.size, o.stages)
 	if err != nil {
 		return err
@@ -149,7 +170,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if _, err := fmt.Fprintln(stdout, "The bits are those of gemm.Multiply with Hopper's arithmetic."); err != nil {
 		return err
 	}
-	return writeTrace(cfg.Trace, o.trace, stdout)
+	switch {
+	case file != nil:
+		_, err = cfg.Trace.WriteTo(file)
+	case cfg.Trace != nil:
+		err = cfg.Trace.WriteLanes(stdout, laneWidth)
+	}
+	return err
 }
 
 func gflops(size int, d time.Duration) float64 {
@@ -191,28 +218,4 @@ func progress(s *step, size int, done *atomic.Int64, every time.Duration, w io.W
 		close(end)
 		reporter.Wait()
 	}
-}
-
-// laneWidth is the columns of lanes of text.
-const laneWidth = 160
-
-func writeTrace(t *sm.Trace, file string, stdout io.Writer) error {
-	switch file {
-	case "":
-		return nil
-	case "-":
-		return t.WriteLanes(stdout, laneWidth)
-	}
-	return writeFile(file, func(w io.Writer) error {
-		_, err := t.WriteTo(w)
-		return err
-	})
-}
-
-func writeFile(name string, write func(io.Writer) error) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(f), f.Close())
 }

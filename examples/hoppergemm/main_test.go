@@ -171,7 +171,7 @@ func TestStatus(t *testing.T) {
 		{t.Context(), "-h", cli.OK, ""},
 		{t.Context(), "-stages 8", cli.Usage, "hoppergemm: -stages 8: tiles128 has room for 7\n"},
 		{t.Context(), "-frobnicate", cli.Usage, "hoppergemm: flag provided but not defined: -frobnicate (see -h)\n"},
-		{t.Context(), "-svg /no/such/file", cli.Failed, "hoppergemm: open /no/such/file: no such file or directory\n"},
+		{t.Context(), "-svg /no/such/file", cli.Usage, "hoppergemm: -svg: open /no/such/file: no such file or directory\n"},
 		{ended, "-size 256", cli.Interrupted, "hoppergemm: interrupted\n"},
 	} {
 		var said strings.Builder
@@ -179,6 +179,37 @@ func TestStatus(t *testing.T) {
 		if code := cli.Status("hoppergemm", err, &said); code != test.code || said.String() != test.said {
 			t.Errorf("%s: exit %d, want %d: %q", test.args, code, test.code, said.String())
 		}
+	}
+}
+
+// TestFiles wants a file that cannot be written told before anything runs, and one that can left alone until there is
+// something to write.
+func TestFiles(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	dir := t.TempDir()
+	old, none := filepath.Join(dir, "old"), filepath.Join(dir, "none")
+	if err := os.WriteFile(old, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, flag := range []string{"-trace", "-svg"} {
+		for _, file := range []string{old, none, filepath.Join(old, "x")} {
+			want := context.Canceled
+			if file != old && file != none {
+				want = nil
+			}
+			var out strings.Builder
+			err := run(ended, []string{"-size", "256", flag, file}, &out, io.Discard)
+			if want != nil && !errors.Is(err, want) || want == nil && !errors.As(err, new(cli.UsageError)) || out.Len() > 0 {
+				t.Errorf("%s %s: %v, printed %q", flag, file, err, &out)
+			}
+		}
+		if data, err := os.ReadFile(old); string(data) != "old" {
+			t.Errorf("%s: the file was %q, %v, after an interrupt", flag, data, err)
+		}
+	}
+	if left, err := os.ReadDir(dir); len(left) != 1 {
+		t.Errorf("files left behind: %v, %v", left, err)
 	}
 }
 

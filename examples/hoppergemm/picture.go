@@ -37,7 +37,7 @@ var (
 	legend  = []string{"tensor load", "wgmma", "waits", "", "store of C"}
 )
 
-func drawTo(ctx context.Context, file string) error {
+func drawTo(ctx context.Context, w io.Writer) error {
 	var panels []*timeline.Timeline
 	for _, stages := range []int{1, 5} {
 		p, err := record(ctx, stages)
@@ -46,10 +46,8 @@ func drawTo(ctx context.Context, file string) error {
 		}
 		panels = append(panels, p)
 	}
-	return writeFile(file, func(w io.Writer) error {
-		_, err := io.WriteString(w, draw(panels))
-		return err
-	})
+	_, err := io.WriteString(w, draw(panels))
+	return err
 }
 
 // record returns what the producer and the consumer of a CTA did, from the first load on.

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// A File is one that a flag names, and that is opened before there is anything to write to it: a name that cannot be
+// written is told then. What was in it stays until the first write, and without one a new file does not stay. It
+// remembers the first error of its writes, as packages such as pprof drop them.
+type File struct {
+	file    io.WriteCloser
+	created bool // the file was not there
+	written bool
+	err     error
+}
+
+// OpenFile opens the file at path, and makes it if it is not there.
+func OpenFile(path string) (*File, error) {
+	_, err := os.Stat(path)
+	f := &File{created: errors.Is(err, fs.ErrNotExist)}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o666)
+	f.file = file
+	return f, err
+}
+
+// empty empties the file, unless it is a device.
+func (f *File) empty() error {
+	file, ok := f.file.(*os.File)
+	if !ok {
+		return nil
+	}
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return err
+	}
+	return file.Truncate(0)
+}
+
+func (f *File) Write(b []byte) (n int, err error) {
+	if !f.written {
+		f.written, err = true, f.empty()
+	}
+	if err == nil {
+		n, err = f.file.Write(b)
+	}
+	if f.err == nil {
+		f.err = err
+	}
+	return n, err
+}
+
+// Close closes the file and returns the first error of all writes and of that. It removes
+// one that is new and empty.
+func (f *File) Close() error {
+	err := f.file.Close()
+	if file, ok := f.file.(*os.File); ok && f.created && !f.written {
+		os.Remove(file.Name())
+	}
+	if f.err != nil {
+		return f.err
+	}
+	return err
+}
