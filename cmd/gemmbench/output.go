@@ -64,6 +64,8 @@ func (o *output) open(stdout io.Writer) error {
 		if o.target, err = filepath.EvalSymlinks(o.path); err != nil {
 			return cli.Usagef("%s: -o: %w", o.command, err)
 		}
+	} else if !errors.Is(err, fs.ErrNotExist) { // such as a name that is too long
+		return cli.Usagef("%s: -o: %w", o.command, err)
 	} else if _, err := os.Lstat(o.path); err == nil {
 		return cli.Usagef("%s: -o: %s is a link to a file that is not there", o.command, o.path)
 	}

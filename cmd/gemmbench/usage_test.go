@@ -121,6 +121,7 @@ func TestBadArguments(t *testing.T) {
 		{"-format xml", `-format: "xml" is not one of table, json, csv, md, benchfmt, svg`},
 		{"-o " + dir, "is a directory"},
 		{"-o " + dir + "/none/x", "compare: -o: cannot write " + dir + "/none/x: no such file or directory"},
+		{"info -o " + dir + "/" + strings.Repeat("x", 300), "info: -o: stat " + dir + "/xxx"},
 		{"-cpuprofile " + dir + "/none/x -size 8", "-cpuprofile: open"},
 		{"-trace " + dir + "/none/x -size 8", "-trace: open"},
 		{"-size 8 -o " + dir + "/x -trace " + dir + "/./x", "compare: -o and -trace name the same file"},
