@@ -14,6 +14,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -25,24 +26,33 @@ import (
 	"text/tabwriter"
 
 	"example.com/leafhopper/bench/peers/measured"
+	"example.com/leafhopper/internal/cli"
 )
 
 // ours is the name of gemmbench's results among the libraries.
 const ours = "leafhopper"
 
-func main() {
-	if err := run(os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintf(os.Stderr, "report: %v\n", err)
-		os.Exit(1)
-	}
-}
+func main() { os.Exit(cli.Status("report", run(os.Args[1:], os.Stdout), os.Stderr)) }
 
-func run(paths []string, w io.Writer) error {
-	if len(paths) == 0 {
-		return errors.New("no files: give the JSON and CSV files of a run")
+const usage = `usage: report FILE...
+
+Report joins what run.sh measured: files PROGRAM-ROUND-THREADS.json of gemmbench compare and .csv of the peers.
+`
+
+func run(args []string, w io.Writer) error {
+	fs := flag.NewFlagSet("report", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	switch err := fs.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		_, werr := io.WriteString(w, usage)
+		return cmp.Or(werr, err)
+	case err != nil:
+		return cli.Usagef("%w (report -h)", err)
+	case fs.NArg() == 0:
+		return cli.Usagef("no files: give the JSON and CSV files of a run (report -h)")
 	}
 	t := table{}
-	for _, path := range paths {
+	for _, path := range fs.Args() {
 		if err := t.read(path); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"example.com/leafhopper/internal/cli"
 )
 
 // files writes contents by name and returns their paths.
@@ -78,7 +80,22 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s %q: error %v, want …%s…", test.name, test.content, err, test.want)
 		}
 	}
-	if err := run(nil, &strings.Builder{}); err == nil {
-		t.Error("no files: no error")
+}
+
+func TestUsage(t *testing.T) {
+	for args, want := range map[string]struct {
+		status        int
+		printed, said string
+	}{
+		"":      {cli.Usage, "", "report: no files: give the JSON and CSV files of a run (report -h)\n"},
+		"-x":    {cli.Usage, "", "report: flag provided but not defined: -x (report -h)\n"},
+		"-h":    {cli.OK, usage, ""},
+		"-help": {cli.OK, usage, ""},
+	} {
+		var printed, said strings.Builder
+		status := cli.Status("report", run(strings.Fields(args), &printed), &said)
+		if status != want.status || printed.String() != want.printed || said.String() != want.said {
+			t.Errorf("%q: status %d, printed %q, said %q, want %+v", args, status, &printed, &said, want)
+		}
 	}
 }
