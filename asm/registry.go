@@ -177,8 +177,8 @@ func Select(t Type, name string) (*Kernel, error) { return SelectArithmetic(t, N
 // SelectArithmetic returns the kernel of an arithmetic that is called name, for operands of type t, or of several names
 // with commas between them the first that has the arithmetic and multiplies t. An empty name means the value of
 // LEAFHOPPER_KERNEL or, if that is empty or names no kernel of the arithmetic, the best kernel that runs here. A kernel
-// that is unknown or cannot run here is an error, which lists those that can be had, and so is a name if none has the
-// arithmetic or multiplies t; a type or an arithmetic that does not exist is one too.
+// that cannot run here is an error, which lists those that can be had, and so is a name that is unknown, wherever it
+// stands, or if none has the arithmetic or multiplies t; a type or an arithmetic that does not exist is one too.
 func SelectArithmetic(t Type, arith Arithmetic, name string) (*Kernel, error) {
 	if t >= numTypes {
 		return nil, fmt.Errorf("asm: there is no type %v; types: %s", t, strings.Join(typeNames[:], ", "))
@@ -197,27 +197,34 @@ func SelectArithmetic(t Type, arith Arithmetic, name string) (*Kernel, error) {
 	if k != nil && k.Name == name {
 		return k, nil
 	}
+	k = nil
 	var err error
-	for more := true; more; {
+	for rest, more := name, true; more; {
 		var one string
-		one, name, more = strings.Cut(name, ",")
+		one, rest, more = strings.Cut(rest, ",")
 		one = strings.TrimSpace(one)
-		k = Named(one)
-		switch {
-		case k == nil:
+		switch next := Named(one); {
+		case next == nil && one == name:
 			return nil, fmt.Errorf("asm: kernel %q%s is unknown; choices: %s", one, from, choices(t, arith))
-		case k.Arithmetic != arith:
+		case next == nil:
+			return nil, fmt.Errorf("asm: kernel %q of %q%s is unknown; choices: %s", one, name, from, choices(t, arith))
+		case k != nil: // the first counts
+		case next.Arithmetic != arith:
 			err = cmp.Or(err, fmt.Errorf("asm: kernel %q%s computes in %v arithmetic, not %v; choices: %s",
-				one, from, k.Arithmetic, arith, choices(t, arith)))
-		case !k.Accepts(t):
+				one, from, next.Arithmetic, arith, choices(t, arith)))
+		case !next.Accepts(t):
 			err = fmt.Errorf("asm: kernel %q%s does not multiply %v; choices: %s", one, from, t, choices(t, arith))
-		case k.err != nil:
-			return nil, fmt.Errorf("asm: kernel %q%s cannot run: %w; choices: %s", one, from, k.err, choices(t, arith))
 		default:
-			return k, nil
+			k = next
 		}
 	}
-	return nil, err
+	switch {
+	case k == nil:
+		return nil, err
+	case k.err != nil:
+		return nil, fmt.Errorf("asm: kernel %q%s cannot run: %w; choices: %s", k.Name, from, k.err, choices(t, arith))
+	}
+	return k, nil
 }
 
 // pins reports for each arithmetic whether one of some names is that of a kernel of it, or of none.

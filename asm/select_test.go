@@ -101,7 +101,12 @@ func TestSelect(t *testing.T) {
 		{BF16, "sse", `asm: kernel "sse" is unknown; choices: `},
 		{F16, "gobf16, avx512bf16", `asm: kernel "avx512bf16" does not multiply f16; choices: `},
 		{BF16, "hopper-go,hopper-avx2", `asm: kernel "hopper-go" computes in hopper arithmetic, not native; choices: `},
-		{F32, "gobf16,sse", `asm: kernel "sse" is unknown; choices: `},
+		{F32, "gobf16,sse", `asm: kernel "sse" of "gobf16,sse" is unknown; choices: `},
+		{BF16, "gobf16,sse", `asm: kernel "sse" of "gobf16,sse" is unknown; choices: `},
+		{F32, "go,", `asm: kernel "" of "go," is unknown; choices: `},
+		{F32, ",go", `asm: kernel "" of ",go" is unknown; choices: `},
+		{BF16, "gobf16, ,go", `asm: kernel "" of "gobf16, ,go" is unknown; choices: `},
+		{F32, ",", `asm: kernel "" of "," is unknown; choices: `},
 		{Type(9), "", `asm: there is no type Type(9)`},
 	} {
 		k, err := Select(c.t, c.name)
@@ -157,6 +162,8 @@ func TestSelectEnv(t *testing.T) {
 		{KernelEnv, "go", "kernel: go, "},
 		{KernelEnv, "gobf16", `error: asm: kernel "gobf16" (from LEAFHOPPER_KERNEL) does not multiply f32; choices: `},
 		{KernelEnv, "bogus", `error: asm: kernel "bogus" (from LEAFHOPPER_KERNEL) is unknown; choices: `},
+		{KernelEnv, "go,", `error: asm: kernel "" of "go," (from LEAFHOPPER_KERNEL) is unknown; choices: `},
+		{KernelEnv, ",go", `error: asm: kernel "" of ",go" (from LEAFHOPPER_KERNEL) is unknown; choices: `},
 		{"GODEBUG", debugged("cpu.avx512f=off"), without512 + lacks},
 		{"GODEBUG", debugged("cpu.avx512vl=off"), without512},
 		{"GODEBUG", debugged("cpu.fma=off"), without2},
