@@ -58,23 +58,23 @@ func Pack[T Element](b Matrix[T], opts ...Option) (*Packed[T], error) {
 	return p, nil
 }
 
-// Rows returns the rows of B: K of the product.
-func (p *Packed[T]) Rows() int { return p.b.rows }
+// Rows returns the rows of B: K of the product. A nil or zero Packed has none, nor columns, a kernel, bytes.
+func (p *Packed[T]) Rows() int { return p.view().rows }
 
 // Cols returns the columns of B: N of the product.
-func (p *Packed[T]) Cols() int { return p.b.cols }
+func (p *Packed[T]) Cols() int { return p.view().cols }
 
 // Kernel returns the name of the kernel that can read p, and so multiplies it, also
 // where LEAFHOPPER_KERNEL pins another.
 func (p *Packed[T]) Kernel() string {
-	if p.b.kernel == nil {
-		return ""
+	if k := p.view().kernel; k != nil {
+		return k.Name
 	}
-	return p.b.kernel.Name
+	return ""
 }
 
 // Size returns the bytes of memory that the packed elements take.
-func (p *Packed[T]) Size() int { return p.b.len * p.b.elem.Size() }
+func (p *Packed[T]) Size() int { return p.view().len * elementType[T]().Size() }
 
 func (p *Packed[T]) view() (v view) {
 	p.viewTo(&v)

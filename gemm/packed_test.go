@@ -199,10 +199,10 @@ func testPackedSize[T gemm.Element](t *testing.T) {
 			o.free()
 		}
 	})
-	var zero gemm.Packed[T]
-	if zero.Rows() != 0 || zero.Cols() != 0 || zero.Size() != 0 || zero.Kernel() != "" {
-		t.Errorf("a zero Packed is %dx%d of %d bytes for kernel %q",
-			zero.Rows(), zero.Cols(), zero.Size(), zero.Kernel())
+	for _, p := range []*gemm.Packed[T]{nil, new(gemm.Packed[T])} {
+		if p.Rows() != 0 || p.Cols() != 0 || p.Size() != 0 || p.Kernel() != "" {
+			t.Errorf("a nil or zero Packed is %dx%d of %d bytes for kernel %q", p.Rows(), p.Cols(), p.Size(), p.Kernel())
+		}
 	}
 }
 
