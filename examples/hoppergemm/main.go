@@ -77,7 +77,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	f.StringVar(&o.trace, "trace", "",
 		"write what agents did when to `file`, for ui.perfetto.dev;\n- is lanes of text, on standard output")
 	f.StringVar(&o.svg, "svg", "",
-		"draw the walk-through kernel with 1 and with 5 stages to `file`,\nand run nothing else")
+		"draw the walk-through kernel with 1 and with 5 stages to `file`, - is standard output,\nand run nothing else")
 	switch err := f.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		f.SetOutput(stdout)
@@ -116,6 +116,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return cli.UsageError{Err: err}
 	}
 	switch {
+	case o.svg == "-":
+		return drawTo(ctx, stdout)
 	case o.svg != "":
 		return toFile("-svg", o.svg, func(w io.Writer) error { return drawTo(ctx, w) })
 	case o.trace != "" && o.trace != "-":

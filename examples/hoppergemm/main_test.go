@@ -260,12 +260,17 @@ func TestProgress(t *testing.T) {
 // kernel has stages, for both depths.
 func TestPicture(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "picture.svg")
-	if err := run(t.Context(), []string{"-svg", file}, io.Discard, io.Discard); err != nil {
+	var printed, nothing bytes.Buffer
+	if err := errors.Join(run(t.Context(), []string{"-svg", file}, &nothing, io.Discard),
+		run(t.Context(), []string{"-svg", "-"}, &printed, io.Discard)); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if nothing.Len() > 0 || !bytes.HasPrefix(printed.Bytes(), data[:bytes.IndexByte(data, '\n')]) {
+		t.Errorf("printed %q for a file, and for - %q", &nothing, &printed)
 	}
 	var picture struct {
 		Text []string `xml:"text"`
