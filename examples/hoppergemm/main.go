@@ -80,9 +80,11 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		"draw the walk-through kernel with 1 and with 5 stages to `file`, - is standard output,\nand run nothing else")
 	switch err := f.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
-		f.SetOutput(stdout)
+		text := new(strings.Builder)
+		f.SetOutput(text)
 		f.Usage()
-		return nil, err
+		_, failed := io.WriteString(stdout, text.String())
+		return nil, cmp.Or(failed, err)
 	case err != nil:
 		return nil, fmt.Errorf("%w (see -h)", err)
 	}

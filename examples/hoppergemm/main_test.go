@@ -233,6 +233,9 @@ func TestUnwritten(t *testing.T) {
 			t.Errorf("after %d lines: %v", n, err)
 		}
 	}
+	if err := run(t.Context(), []string{"-h"}, &full{}, io.Discard); !errors.Is(err, errFull) {
+		t.Errorf("-h: %v", err)
+	}
 }
 
 // TestProgress waits for two reports of a step that does not end.

@@ -19,6 +19,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -38,9 +39,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	pin := fs.Int("pin", 0, "hold both programs to so many processors, in every pair others (taskset); 0 for all")
 	err := fs.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(stdout, usage)
-		fs.SetOutput(stdout)
+		text := new(strings.Builder)
+		fmt.Fprintln(text, usage)
+		fs.SetOutput(text)
 		fs.PrintDefaults()
+		if _, err := io.WriteString(stdout, text.String()); err != nil {
+			return cli.Status("pairs", cli.Usagef("writing the result: %w", err), stderr)
+		}
 		return cli.OK
 	}
 	cut := slices.Index(fs.Args(), "--")

@@ -151,7 +151,7 @@ type unwritable struct{}
 
 func (unwritable) Write([]byte) (int, error) { return 0, os.ErrClosed }
 
-// TestUnwritable has the status of gemmbench for a table that cannot be written.
+// TestUnwritable has the status of gemmbench for a table, or help, that cannot be written.
 func TestUnwritable(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip(err)
@@ -162,5 +162,9 @@ func TestUnwritable(t *testing.T) {
 	want := "pairs: writing the result: " + os.ErrClosed.Error() + "\n"
 	if status != cli.Usage || stderr.String() != want {
 		t.Errorf("status %d, stderr %q, want %q", status, &stderr, want)
+	}
+	stderr.Reset()
+	if status := run(t.Context(), []string{"-h"}, unwritable{}, &stderr); status != cli.Usage || stderr.String() != want {
+		t.Errorf("-h: status %d, stderr %q, want %q", status, &stderr, want)
 	}
 }
