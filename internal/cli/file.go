@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // A File is one that a flag names, and that is opened before there is anything to write to it: a name that cannot be
@@ -12,17 +13,19 @@ import (
 // remembers the first error of its writes, as packages such as pprof drop them.
 type File struct {
 	file    io.WriteCloser
-	created bool // the file was not there
+	created string // its name, behind links, if it was not there
 	written bool
 	err     error
 }
 
 // OpenFile opens the file at path, and makes it if it is not there.
 func OpenFile(path string) (*File, error) {
-	_, err := os.Stat(path)
-	f := &File{created: errors.Is(err, fs.ErrNotExist)}
+	_, missing := os.Stat(path)
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o666)
-	f.file = file
+	f := &File{file: file}
+	if err == nil && errors.Is(missing, fs.ErrNotExist) {
+		f.created, err = filepath.EvalSymlinks(path)
+	}
 	return f, err
 }
 
@@ -55,8 +58,8 @@ func (f *File) Write(b []byte) (n int, err error) {
 // one that is new and empty.
 func (f *File) Close() error {
 	err := f.file.Close()
-	if file, ok := f.file.(*os.File); ok && f.created && !f.written {
-		os.Remove(file.Name())
+	if f.created != "" && !f.written {
+		os.Remove(f.created)
 	}
 	if f.err != nil {
 		return f.err

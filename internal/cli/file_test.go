@@ -32,6 +32,28 @@ func TestFileError(t *testing.T) {
 	}
 }
 
+// TestFileLink has the file behind a link go again, and the link stay.
+func TestFileLink(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink("x", link); err != nil {
+		t.Skip(err)
+	}
+	f, err := OpenFile(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "x")); err != nil {
+		t.Error(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 || left[0].Name() != "link" {
+		t.Errorf("left %v, %v", left, err)
+	}
+}
+
 // TestFile wants a file to be as it was until the first write.
 func TestFile(t *testing.T) {
 	dir := t.TempDir()
