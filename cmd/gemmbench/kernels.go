@@ -74,14 +74,23 @@ func pin(name string) string {
 	if name == "" {
 		return ""
 	}
-	if unknown(name) >= 0 {
-		return fmt.Sprintf("%s=%s names no kernel: every product fails that names none itself; choices: %s",
-			asm.KernelEnv, name, strings.Join(bench.ThisMachine().Kernels, ", "))
+	names := asm.Names(name)
+	if i := unknown(name); i >= 0 {
+		what := "names no kernel"
+		if len(names) > 1 {
+			what = fmt.Sprintf("names %q, which is no kernel", names[i])
+		}
+		return fmt.Sprintf("%s=%s %s: every product fails that names none itself; choices: %s",
+			asm.KernelEnv, name, what, strings.Join(bench.ThisMachine().Kernels, ", "))
 	}
 	var of []string
-	for _, one := range asm.Names(name) {
+	for _, one := range names {
 		k := asm.Named(one)
-		if k.Supported() != nil {
+		switch {
+		case k.Supported() != nil && len(names) > 1:
+			return fmt.Sprintf("%s=%s names %q, which cannot run here: what it is the first to multiply fails",
+				asm.KernelEnv, name, one)
+		case k.Supported() != nil:
 			return fmt.Sprintf("%s=%s pins a kernel that cannot run here: nothing is chosen for it in %v arithmetic",
 				asm.KernelEnv, name, k.Arithmetic)
 		}

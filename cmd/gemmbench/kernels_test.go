@@ -122,3 +122,24 @@ func TestKernelsPinned(t *testing.T) {
 		}
 	}
 }
+
+// TestPin wants to be told which of several names is wrong.
+func TestPin(t *testing.T) {
+	wants := map[string]string{
+		"cuda":         "=cuda names no kernel: every product fails",
+		"go,cuda":      `=go,cuda names "cuda", which is no kernel: every product fails`,
+		"go,":          `=go, names "", which is no kernel: every product fails`,
+		"hopper-go,go": "=hopper-go,go pins kernels of hopper and native arithmetic",
+	}
+	for _, k := range asm.Kernels() {
+		if k.Supported() != nil {
+			wants[k.Name] = "=" + k.Name + " pins a kernel that cannot run here: nothing is chosen for it"
+			wants["go,"+k.Name] = "=go," + k.Name + ` names "` + k.Name + `", which cannot run here: what it is the first to`
+		}
+	}
+	for name, want := range wants {
+		if got := pin(name); !strings.HasPrefix(got, asm.KernelEnv+want) {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
