@@ -35,7 +35,7 @@ func (n *neighbour) measure(
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			all, err := n.callers(size, count)
+			all, err := n.callers(ctx, size, count)
 			if err != nil {
 				return err
 			}
@@ -88,7 +88,7 @@ func (c *neighbourCall) call(opts []gemm.Option) bool {
 var alone = []gemm.Option{gemm.WithWorkers(1)}
 
 // callers makes callers of products of a size, which share A and B, and has each call once.
-func (n *neighbour) callers(size [3]int, count int) ([]*neighbourCall, error) {
+func (n *neighbour) callers(ctx context.Context, size [3]int, count int) ([]*neighbourCall, error) {
 	all := make([]*neighbourCall, count)
 	multiply := n.products(size)
 	for i := range all {
@@ -97,7 +97,7 @@ func (n *neighbour) callers(size [3]int, count int) ([]*neighbourCall, error) {
 			c.opts = []gemm.Option{gemm.WithWorkers(n.workers)}
 		}
 		for _, opts := range [][]gemm.Option{alone, c.opts} {
-			if !c.call(opts) {
+			if !c.call(append(slices.Clip(opts), gemm.WithContext(ctx))) {
 				return nil, c.err
 			}
 		}
@@ -165,7 +165,7 @@ func (n *neighbour) burn(ctx context.Context, c *neighbourCall, helpers int) bur
 	var wall, cpu, in [2]time.Duration // with one worker, and with all
 	var calls [2]int
 	start := time.Now()
-	for i := 0; i < 2 || time.Since(start) < n.duration && ctx.Err() == nil && c.err == nil; i++ {
+	for i := 0; ctx.Err() == nil && c.err == nil && (i < 2 || time.Since(start) < n.duration); i++ {
 		way, opts := i%2, alone
 		if way == 1 {
 			opts = c.opts
@@ -203,7 +203,10 @@ func (n *neighbour) crowd(ctx context.Context, all []*neighbourCall, m bench.Mac
 	r := crowd{M: size[0], N: size[1], K: size[2], Callers: len(all)}
 	var speeds [2][]float64
 	start := time.Now()
-	for i := 0; i < 2 || i%2 == 1 || time.Since(start) < n.duration && ctx.Err() == nil; i++ {
+	for i := 0; i < 2 || i%2 == 1 || time.Since(start) < n.duration; i++ {
+		if ctx.Err() != nil {
+			return r
+		}
 		way := (i + i/2) % 2 // each comes first as often
 		var calls atomic.Int64
 		var stop atomic.Bool

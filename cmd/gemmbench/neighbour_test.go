@@ -1,11 +1,16 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
+	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bench"
+	"example.com/leafhopper/gemm"
 	"example.com/leafhopper/internal/cli"
 )
 
@@ -64,6 +69,23 @@ func TestNeighbourMemory(t *testing.T) {
 			!strings.HasPrefix(stderr, want) || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%s: exit status %d, stdout %q, stderr %q, want one line with %q", args, code, stdout, stderr, want)
 		}
+	}
+}
+
+// TestNeighbourInterrupted wants no call of any caller after an interrupt.
+func TestNeighbourInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	n := &neighbour{asm.F32, 0, time.Hour, 0}
+	calls := 0
+	c := &neighbourCall{size: [3]int{8, 8, 8}, multiply: func(...gemm.Option) error { calls++; return nil }}
+	cancel()
+	if _, err := n.callers(ctx, c.size, 1); !errors.Is(err, context.Canceled) {
+		t.Errorf("the first call: %v", err)
+	}
+	n.burn(ctx, c, 1)
+	n.crowd(ctx, []*neighbourCall{c}, bench.Machine{})
+	if calls > 0 {
+		t.Errorf("%d calls", calls)
 	}
 }
 
