@@ -210,24 +210,5 @@ type RingCut struct {
 	BytesChain     int // those of an unfinished block, laid out like them, if blocks have several stages
 }
 
-// A refusal is why a product is not shared in some way.
-type refusal uint8
-
-const (
-	fits         refusal = iota // it may be
-	manyRows                    // by columns: A has more rows than are few
-	smallB                      // by columns
-	turnedC                     // by columns: C lies transposed
-	liesNear                    // by columns: B is multiplied where it lies
-	longA                       // by columns: a barrier does not count so many bytes of A
-	slabsFirst                  // by columns: it may be by slabs
-	muchEach                    // by slabs: so many flops for each worker
-	muchWork                    // by slabs: so many flops in all
-	farA                        // by slabs: A is to be read for every panel of B
-	columnsFirst                // by slabs: it may be by columns
-	packsAgain                  // by slabs: each would pack A
-	noRoom                      // by slabs: for their sums
-)
-
 // TinyPlan is that of all that is too small to think about.
 var TinyPlan = Plan{Workers: 1}

@@ -31,40 +31,64 @@ func mega(x float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// refusalSays are what refusals mean for a problem, of which g is the plan by slabs.
-var refusalSays = [...]func(q *Problem, g *Plan) string{
-	manyRows: func(q *Problem, g *Plan) string {
+// A refusal is why a product is not shared in some way; see [Problem.why].
+type refusal uint8
+
+const (
+	fits refusal = iota // it may be
+	// Not by columns:
+	manyRows
+	smallB
+	turnedC
+	liesNear
+	longA
+	slabsFirst
+	// Not by slabs:
+	muchEach
+	muchWork
+	farA
+	columnsFirst
+	packsAgain
+	noRoom
+)
+
+// why returns what no means for q, of which g is the plan by slabs.
+func (q *Problem) why(no refusal, g *Plan) string {
+	workers := q.AtOnce()
+	switch no {
+	case manyRows:
 		most, held := q.mostRows()
 		s := fmt.Sprintf("%d rows are to be at most %d", q.M, most)
 		if held {
 			s += fmt.Sprintf(", as B takes no more than %.2g of second-level caches",
-				q.On.columns[q.Crowd(q.AtOnce())].part[q.FormB])
+				q.On.columns[q.Crowd(workers)].part[q.FormB])
 		}
 		return s
-	},
-	smallB: func(q *Problem, g *Plan) string {
+	case smallB:
 		return fmt.Sprintf("B has %d elements, and is to have %d", q.N*q.K, streamMin)
-	},
-	turnedC:    func(q *Problem, g *Plan) string { return "C lies transposed" },
-	liesNear:   func(q *Problem, g *Plan) string { return "B is multiplied where it lies" },
-	longA:      func(q *Problem, g *Plan) string { return "a barrier does not count so many bytes of A" },
-	slabsFirst: func(q *Problem, g *Plan) string { return "slabs come first: C or its panels are few" },
-	muchEach: func(q *Problem, g *Plan) string {
-		workers := q.AtOnce()
+	case turnedC:
+		return "C lies transposed"
+	case liesNear:
+		return "B is multiplied where it lies"
+	case longA:
+		return "a barrier does not count so many bytes of A"
+	case slabsFirst:
+		return "slabs come first: C or its panels are few"
+	case muchEach:
 		return fmt.Sprintf("%s MFLOP of each worker are to be at most %s",
 			mega(q.flops()/float64(workers)), mega(q.each(g, workers)))
-	},
-	muchWork: func(q *Problem, g *Plan) string {
+	case muchWork:
 		return fmt.Sprintf("%s MFLOP are to be at most %s, or A and B to stay in second-level caches",
 			mega(q.flops()), mega(q.On.nearFlops))
-	},
-	farA: func(q *Problem, g *Plan) string {
+	case farA:
 		return fmt.Sprintf("%.0f KiB of A, of a block of K, are to be at most %d, or B a panel, or both to stay in "+
 			"second-level caches", q.blockBytesA(g)/(1<<10), nearRows>>10)
-	},
-	columnsFirst: func(q *Problem, g *Plan) string { return "columns come first, as B is read once for so few rows" },
-	packsAgain:   func(q *Problem, g *Plan) string { return "each of them would pack A again" },
-	noRoom:       func(q *Problem, g *Plan) string { return "their sums have no room" },
+	case columnsFirst:
+		return "columns come first, as B is read once for so few rows"
+	case packsAgain:
+		return "each of them would pack A again"
+	}
+	return "their sums have no room"
 }
 
 // others says why q is not shared otherwise than g has it.
@@ -95,10 +119,10 @@ func (q *Problem) others(t *strings.Builder, g *Plan) {
 		say("caller", "panels of A and sums have no room")
 	}
 	if g.Share != ByColumns {
-		say("columns", refusalSays[cmp.Or(columns, slabsFirst)](q, &slabs))
+		say("columns", q.why(cmp.Or(columns, slabsFirst), &slabs))
 	}
 	if g.Share > BySlabs {
-		say("slabs", refusalSays[cmp.Or(refused, columnsFirst)](q, &slabs))
+		say("slabs", q.why(cmp.Or(refused, columnsFirst), &slabs))
 	}
 	if g.Share != ByRing {
 		say("ring", "it copies A and B for all, which is for what none of the others may compute")
