@@ -29,12 +29,10 @@ func (st *columnGrid) multiplyTurned(acc, tail unsafe.Pointer, t *spin.Turn, ite
 	pitch, pitchB, unit := k.NR*4, st.b.pitch(), k.KStep(st.b.elem)*k.KPack
 	lineTail, high := unit*st.b.elem.Size(), tiles*k.MR
 	at := min(col, st.N-k.MR) // the last columns may be multiplied again
-	block := st.ChainK()
 	chain := unsafe.Add(tail, high*lineTail)
 	first, last := st.stepsOf(item)
 	for step := first; step < last; step++ {
-		k0 := step * st.g.Step
-		n := min(st.K-k0, st.g.Step)
+		k0, n := st.stepOf(step) // a block
 		if rest := n % unit; rest > 0 {
 			clear(unsafe.Slice((*byte)(tail), high*lineTail))
 			asm.CopyRows(tail, lineTail, st.b.at(k0+n-rest, at), pitchB, high, rest*st.b.elem.Size())
@@ -44,7 +42,7 @@ func (st *columnGrid) multiplyTurned(acc, tail unsafe.Pointer, t *spin.Turn, ite
 			sums := lines{unsafe.Add(acc, i*high*pitch), pitch}
 			for o, deep := 0, 0; o < n; o += deep {
 				from, lda := st.b.at(k0+o, at), pitchB
-				if deep = min(block, n-o); deep < unit { // what is left of K
+				if deep = n - o; deep < unit { // what is left of K
 					from, lda = tail, lineTail
 				} else {
 					deep -= deep % unit
