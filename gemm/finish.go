@@ -62,7 +62,7 @@ func (p *product) setFinish(asked *finishing) error {
 	}
 	f := finishes.Get().(*finish)
 	*f = finish{scales: f.scales[:0], f: asked.activation, first: p.c.ptr, pitch: p.c.pitch()}
-	p.finish, p.inC = f, p.c.elem == asm.F32 && p.alpha == 1 && p.beta == 0 && !p.c.trans
+	p.finish, p.finishesInC = f, p.c.elem == asm.F32 && p.alpha == 1 && p.beta == 0 && !p.c.trans
 	for i, v := range &asked.vectors {
 		of, size := &vectorsOf[i], p.c.cols
 		if of.rows != p.transposed {

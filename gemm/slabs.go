@@ -117,7 +117,7 @@ func (pl *slabGrid) slice(in *slab, row, block, blocks int) {
 	}
 	in.c = view{rows: in.M, cols: in.N, stride: in.N, elem: asm.F32}
 	in.c.ptr = unsafe.Add(pl.sums, pl.sumsAt(block)+row*pl.N*4)
-	in.alpha, in.beta, in.finish, in.inC = 1, 0, nil, false
+	in.alpha, in.beta, in.finish, in.finishesInC = 1, 0, nil, false
 	in.Out, in.PitchC, in.Plain = asm.F32, in.c.pitch(), true
 	in.past = false
 	in.room, _ = in.Problem.Room(pl.g, in.M, pl.Cols) // whose sums may lie in this C

@@ -36,9 +36,9 @@ func (p *product) multiply(s *strip, ph phase, t *spin.Turn) {
 	c := lines{p.c.at(s.row, s.col), p.c.pitch()}
 	src, lds, dst, adds := p.places(ph, s.sums, lines{s.chain, k.NR * 4})
 	final := ph.last && !ph.apart()
-	direct, rounds := final && (p.Direct() || p.inC), final && p.Rounds()
+	direct, rounds := final && (p.Direct() || p.finishesInC), final && p.Rounds()
 	stores := p.Kernel.Stores(p.c.elem)
-	if p.past && !p.inC {
+	if p.past && !p.finishesInC {
 		stores |= asm.StorePast
 	}
 	tile, lda, step := k.PanelA(s.words), 4, k.MR*4 // bytes of A between tiles, and between rows and words of one
@@ -76,7 +76,7 @@ func (p *product) multiply(s *strip, ph phase, t *spin.Turn) {
 			asm.Combine(s.sums.row(row), s.sums.pitch, at, to.pitch, rows, k.NR, 1, 1)
 		}
 		switch {
-		case inC && p.inC:
+		case inC && p.finishesInC:
 			p.complete(at, lines{at, to.pitch}, lines{at, to.pitch}, rows, s.cols)
 		case ph.last && !inC:
 			p.epilogue(lines{s.sums.row(row + over), k.NR * 4}, s.row+row, s.col, rows, s.cols)
@@ -99,7 +99,7 @@ func (p *product) next(s *strip, rows int) (tiles int, how way) {
 	case k.Edge() != nil && (whole == 0 || s.cols < k.NR):
 		whole, how = plan.CeilDiv(rows, k.MR), byEdge
 	}
-	if p.inC {
+	if p.finishesInC {
 		whole = min(whole, finishRows/k.MR)
 	}
 	if flops := plan.TileFlops(k, s.words); whole*flops > plan.CallLimit(k) {
