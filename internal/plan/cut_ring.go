@@ -85,7 +85,7 @@ func (g *RingCut) cutK(q *Problem) {
 	k := q.Kernel
 	words, step := q.Words(q.K), k.KStep(q.Elem)
 	g.blockK = q.ChainK()
-	deep := panelWords(k, step)
+	deep := q.panelWords()
 	depth := min(deep, words)
 	switch {
 	case k.Arithmetic == asm.Native:

@@ -83,7 +83,7 @@ func (q *Problem) StageK() int {
 	case q.Kernel.Arithmetic == asm.Native || q.Part > 0:
 		return q.ChainK()
 	}
-	return panelWords(q.Kernel, q.Kernel.KStep(q.Elem)) * q.Kernel.KPack
+	return q.panelWords() * q.Kernel.KPack
 }
 
 // StageElements returns the elements of K in a stage of a packed B. In Hopper's
@@ -95,9 +95,10 @@ func StageElements(k *asm.Kernel, t asm.Type) int {
 	return t.Block()
 }
 
-// panelWords returns the words of K in a stage, a multiple of step.
-func panelWords(k *asm.Kernel, step int) int {
-	return max(step, min(StageWords, panelBytes*step/k.PanelB(step))/step*step)
+// panelWords returns the words of K that a panel of B holds at most, unless it is packed or a block: whole steps.
+func (q *Problem) panelWords() int {
+	step := q.Kernel.KStep(q.Elem)
+	return max(step, min(StageWords, panelBytes*step/q.Kernel.PanelB(step))/step*step)
 }
 
 // flops returns the floating-point operations of the product, of which an int of 32 bits may not count so many.
