@@ -81,38 +81,23 @@ func (b *Barrier) arrive(op string, n, bytes int, how uint) Token {
 // (mbarrier.expect_tx). It completes the phase when it makes up the last of
 // bytes that landed before they were expected and nobody is pending; an H200
 // does so too.
-func (b *Barrier) ExpectTx(bytes int) {
-	add := uint64(bytes) << txShift
-	for {
-		w := b.word.Load()
-		if uint(bytes) > MaxTx || isDead(w) || w&txMask+add > txMask {
-			misuseTx("ExpectTx", w, bytes, bytes)
-		}
-		v := w + add
-		if complete(v) {
-			if b.finish("ExpectTx", w, v) {
-				return
-			}
-		} else if b.word.CompareAndSwap(w, v) {
-			return
-		}
-	}
-}
+func (b *Barrier) ExpectTx(bytes int) { b.changeTx("ExpectTx", bytes, bytes) }
 
 // CompleteTx books bytes, in 0..[MaxTx], off the balance of the current phase
 // (mbarrier.complete_tx) and completes the phase if they were the last thing
 // missing. It arrives for nobody. The balance may become negative.
-func (b *Barrier) CompleteTx(bytes int) {
-	sub := uint64(bytes) << txShift
+func (b *Barrier) CompleteTx(bytes int) { b.changeTx("CompleteTx", bytes, -bytes) }
+
+// changeTx changes the balance by delta, which is bytes or -bytes.
+func (b *Barrier) changeTx(op string, bytes, delta int) {
 	for {
 		w := b.word.Load()
-		// A dead word has 0 in its tx field and fails the comparison.
-		if uint(bytes) > MaxTx || w&txMask <= sub {
-			misuseTx("CompleteTx", w, bytes, -bytes)
+		if !allowsTx(w, bytes, delta) {
+			misuseTx(op, w, bytes, delta)
 		}
-		v := w - sub
+		v := w + uint64(delta)<<txShift
 		if complete(v) {
-			if b.finish("CompleteTx", w, v) {
+			if b.finish(op, w, v) {
 				return
 			}
 		} else if b.word.CompareAndSwap(w, v) {
@@ -124,11 +109,16 @@ func (b *Barrier) CompleteTx(bytes int) {
 // CheckTx returns the [*Misuse] with which CompleteTx of bytes would panic now, or nil. Whoever is to write those
 // bytes first can ask before that.
 func (b *Barrier) CheckTx(bytes int) error {
-	w := b.word.Load()
-	if uint(bytes) > MaxTx || w&txMask <= uint64(bytes)<<txShift {
+	if w := b.word.Load(); !allowsTx(w, bytes, -bytes) {
 		return txMisuse("CompleteTx", w, bytes, -bytes)
 	}
 	return nil
+}
+
+// allowsTx reports whether bytes may change the balance of w by delta.
+func allowsTx(w uint64, bytes, delta int) bool {
+	tx := txOf(w) + delta
+	return uint(bytes) <= MaxTx && !isDead(w) && -MaxTx <= tx && tx <= MaxTx
 }
 
 // finish replaces w by the first word of the phase after v, which is
