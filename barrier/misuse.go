@@ -111,13 +111,7 @@ func misuseArrive(op string, w uint64, n, bytes int) {
 	if n < 1 || n > MaxCount {
 		misuse(op, RuleCount, "count %d, want 1..%d", n, MaxCount)
 	}
-	if bytes < 0 || bytes > MaxTx {
-		misuseTx(op, w, bytes, bytes)
-	}
-	if isDead(w) {
-		misuseDead(op, w)
-	}
-	if n > pendingOf(w) {
+	if uint(bytes) <= MaxTx && !isDead(w) && n > pendingOf(w) {
 		misuse(op, RuleUnderflow, "count %d, pending %d (%s)", n, pendingOf(w), stateOf(w))
 	}
 	misuseTx(op, w, bytes, bytes)
