@@ -29,15 +29,7 @@ func (b *Barrier) test(op string, t Token) bool {
 // bit counts, has completed (mbarrier.test_wait.parity): true when the
 // current phase has the other parity, as on a fresh barrier for parity 1.
 func (b *Barrier) TestWaitParity(parity uint32) bool {
-	w := b.word.Load()
-	if isDead(w) {
-		misuseDead("TestWaitParity", w)
-	}
-	done := (uint32(phaseOf(w))^parity)&1 != 0
-	if invariants && done {
-		b.observe(phaseOf(w))
-	}
-	return done
+	return b.awaitParity("TestWaitParity", parity, 0)
 }
 
 // Wait blocks until the phase of t has completed. It panics as TestWait does,
@@ -71,6 +63,8 @@ func (b *Barrier) TryWaitParity(parity uint32, timeout time.Duration) bool {
 	return b.awaitParity("TryWaitParity", parity, max(timeout, 0))
 }
 
+// awaitParity waits until the phase of that parity has completed, at most for limit, which may be 0, and reports whether
+// it has.
 func (b *Barrier) awaitParity(op string, parity uint32, limit time.Duration) bool {
 	w := b.word.Load()
 	if isDead(w) {
