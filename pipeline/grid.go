@@ -202,16 +202,13 @@ func (g *Grid) issueNext() bool {
 // then the shared ones, so that the first CTA can start while the others' are
 // still being copied.
 func (g *Grid) load(stage, item, job int) {
-	private, ctas := g.shape.Private, g.shape.CTAs
-	switch {
-	case job < private:
-		g.prog.Load(stage, item, 0, job, g.ring.full[stage*ctas:stage*ctas+1])
-	case job < private+g.shape.Shared:
-		g.prog.LoadMulticast(stage, item, job-private, g.ring.Multicast(stage))
-	default:
+	switch shared := job - g.shape.Private; {
+	case shared >= g.shape.Shared:
 		job -= g.shape.Shared
-		cta := job / private
-		i := stage*ctas + cta
-		g.prog.Load(stage, item, cta, job%private, g.ring.full[i:i+1])
+	case shared >= 0:
+		g.prog.LoadMulticast(stage, item, shared, g.ring.Multicast(stage))
+		return
 	}
+	cta := job / g.shape.Private
+	g.prog.Load(stage, item, cta, job%g.shape.Private, g.ring.Multicast(stage)[cta:cta+1])
 }

@@ -139,9 +139,9 @@ func (r *Ring) Empty(stage, cta int) *barrier.Barrier {
 
 // fullOf returns the full barrier of cta in the stage of s.
 func (r *Ring) fullOf(s PipelineState, cta int) *barrier.Barrier {
-	r.check(s.Index, cta)
+	b := r.Full(s.Index, cta)
 	r.checkDepth(s)
-	return &r.full[s.Index*r.ctas+cta]
+	return b
 }
 
 // checkDepth panics if s goes round in rings of another depth: in this one it waits
