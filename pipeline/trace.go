@@ -23,7 +23,7 @@ var traceKinds = []timeline.Kind{
 	TraceStall:   {Name: "stall", Mark: '·'},
 }
 
-// A Trace is what each worker of a grid did and when, piece by piece, since it began.
+// A Trace is what each worker of a [Task] did and when, piece by piece, since it began.
 // While package runtime/trace is on, every span is a region there, too.
 //
 // Time that no span has went to what a worker does between pieces, or it had not come
