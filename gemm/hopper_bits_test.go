@@ -255,13 +255,9 @@ func testHopperAllocations[T gemm.Element](t *testing.T) {
 				s := size(d[0], d[1], d[2])
 				s.value = values[name]
 				o := build[float32, T](t, s)
-				var err error
-				arith, kernel := opts[0], opts[1]
-				if got := fewestAllocations(5, func() {
-					err = gemm.Multiply(o.c, o.a, o.b, arith, kernel)
-				}); got != 0 || err != nil {
-					t.Errorf("%s %v: %v allocations a call, error %v, want none", name, d, got, err)
-				}
+				t.Run(fmt.Sprint(name, d), func(t *testing.T) {
+					allocatesNothing(t, 5, func() error { return gemm.Multiply(o.c, o.a, o.b, opts[0], opts[1]) })
+				})
 				o.free()
 			}
 		}
