@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -119,39 +120,47 @@ func TestCancelPack(t *testing.T) {
 	}
 }
 
-// TestCancelAnywhere cancels a product of many stages the first time it looks,
-// the second time, and so on until it succeeds.
+// TestCancelAnywhere cancels a product of many stages, and one that streams B, the first time it looks, the second time,
+// and so on until it succeeds.
 func TestCancelAnywhere(t *testing.T) {
 	before := idle()
 	for _, workers := range []int{1, 2, 4} {
-		s := size(50, 70, 40, gemm.WithTile(16, 32, 8), gemm.WithDepth(2), gemm.WithWorkers(workers))
-		s.ring = true
-		want := product[float32, bf16.BF16](t, s)
-		step, cancelled := 1, 0
-		for n := 0; ; n += step {
-			o := build[float32, bf16.BF16](t, s)
-			_, err := gemm.OnRing(testEngine, o.c, o.a, o.b, append(s.opts, gemm.WithContext(newCountdown(n)))...)
-			if err == nil {
-				same(t, dense(o.c), want, s.n)
-				o.free()
-				break
-			}
-			if !errors.Is(err, context.Canceled) {
-				t.Fatal(err)
-			}
-			mixed(t, o.c, want)
-			o.free()
-			if cancelled++; cancelled > 50 {
-				step = 1 + n/4
-			}
-		}
-		if cancelled < 5 {
-			t.Errorf("%d workers: succeeded after %d cancellations: the context is hardly looked at",
-				workers, cancelled)
-		}
-		same(t, product[float32, bf16.BF16](t, s), want, s.n)
+		ring := size(50, 70, 40, gemm.WithTile(16, 32, 8), gemm.WithDepth(2), gemm.WithWorkers(workers))
+		ring.ring = true
+		cancelAnywhere(t, ring, 5)
+		cancelAnywhere(t, size(5, 700, 900, gemm.WithWorkers(workers)), 2)
 	}
 	settle(t, before)
+}
+
+// cancelAnywhere does so with s, which is to look at its context so many times.
+func cancelAnywhere(t *testing.T, s spec, looks int) {
+	t.Helper()
+	want := product[float32, bf16.BF16](t, s)
+	opts, step, cancelled := s.opts, 1, 0
+	for n := 0; ; n += step {
+		o := build[float32, bf16.BF16](t, s)
+		s.opts = append(slices.Clip(opts), gemm.WithContext(newCountdown(n)))
+		_, err := o.multiply(s)
+		if err == nil {
+			same(t, dense(o.c), want, s.n)
+			o.free()
+			break
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		mixed(t, o.c, want)
+		o.free()
+		if cancelled++; cancelled > 50 {
+			step = 1 + n/4
+		}
+	}
+	s.opts = opts
+	if cancelled < looks {
+		t.Errorf("%+v: succeeded after %d cancellations: the context is hardly looked at", s, cancelled)
+	}
+	same(t, product[float32, bf16.BF16](t, s), want, s.n)
 }
 
 // heavy returns a product that takes some milliseconds, and how many.

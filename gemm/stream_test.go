@@ -1,8 +1,6 @@
 package gemm_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -246,36 +244,6 @@ func TestStreamBound(t *testing.T) {
 			p.verify(t, s)
 		}
 	}
-}
-
-// TestStreamCancel cancels such a product the first time it looks, the second
-// time, and so on until it succeeds.
-func TestStreamCancel(t *testing.T) {
-	before := idle()
-	for _, workers := range []int{1, 3} {
-		s := size(5, 700, 900, gemm.WithWorkers(workers))
-		want := product[float32, bf16.BF16](t, s)
-		cancelled := 0
-		for n := 0; ; n++ {
-			o := build[float32, bf16.BF16](t, s)
-			err := gemm.Multiply(o.c, o.a, o.b, append(s.opts, gemm.WithContext(newCountdown(n)))...)
-			if err == nil {
-				same(t, dense(o.c), want, s.n)
-				o.free()
-				break
-			}
-			if !errors.Is(err, context.Canceled) {
-				t.Fatal(err)
-			}
-			cancelled++
-			mixed(t, o.c, want)
-			o.free()
-		}
-		if cancelled < 2 {
-			t.Errorf("%d workers: succeeded after %d cancellations", workers, cancelled)
-		}
-	}
-	settle(t, before)
 }
 
 // TestStreamAllocations checks that such a call allocates nothing.
