@@ -36,7 +36,7 @@ func Machines() (names []string) {
 // a matrix, or if C's type or the workers are none of a product's. A pretended machine has of its kernels what this
 // process has of them: where this processor lacks AVX512-VBMI they do not stream fp8 there, either.
 func Explain(a Question) (string, error) {
-	const most = math.MaxInt / 16 // elements whose bytes, and those of their sums, an int counts
+	const most = min(math.MaxInt/16, 1<<47) // elements whose bytes an int counts, and those of sums; no memory has more
 	switch {
 	case min(a.M, a.N, a.K) < 1:
 		return "", fmt.Errorf("gemm: Explain: %dx%dx%d has a size less than 1", a.M, a.N, a.K)

@@ -34,6 +34,9 @@ func TestExplain(t *testing.T) {
 		fmt.Sprintf(`gemm: Explain: %dx1048576x1048576: there are no such matrices`, math.MaxInt): {
 			M: math.MaxInt, N: 1 << 20, K: 1 << 20, Type: asm.F32, Out: asm.F32, TransB: true, Machine: "amx",
 		},
+		`gemm: Explain: 268435456x1073741824x1024: there are no such matrices`: { // of 2^68 multiply-adds
+			M: 1 << 28, N: 1 << 30, K: 1 << 10, Type: asm.F32, Out: asm.F32, Machine: "zen4",
+		},
 		`gemm: Explain: there is no machine "z80"; machines: zen3, zen4, zen5, intel, amx, go`: {
 			M: 1, N: 1, K: 1, Machine: "z80",
 		},
