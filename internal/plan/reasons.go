@@ -13,15 +13,12 @@ func (f Form) String() string { return formNames[f] }
 
 // Explain writes what g does for q, for which it was chosen, and why not otherwise.
 func (q *Problem) Explain(t *strings.Builder, g *Plan) {
-	fmt.Fprintf(t, "shared   %s\n", sharings[g.Share].says)
-	fmt.Fprintf(t, "A        %s\n", sourcesA[g.A].says)
-	fmt.Fprintf(t, "B        %s\n", sourcesB[g.B].says)
-	fmt.Fprintf(t, "sums     wait %s", keepers[g.Sums].says)
+	fmt.Fprintf(t, "shared   %s\nA        %s\nB        %s\nsums     wait %s",
+		sharings[g.Share].says, sourcesA[g.A].says, sourcesB[g.B].says, keepers[g.Sums].says)
 	if g.Slabs.Ranges > 1 && g.Share == BySlabs {
 		t.WriteString(", and those of ranges of K in memory of the engine")
 	}
-	t.WriteByte('\n')
-	fmt.Fprintf(t, "plan     %v\n", g)
+	fmt.Fprintf(t, "\nplan     %v\n", g)
 	q.others(t, g)
 }
 
@@ -54,8 +51,7 @@ const (
 
 // why returns what no means for q, of which g is the plan by slabs.
 func (q *Problem) why(no refusal, g *Plan) string {
-	workers := q.AtOnce()
-	switch no {
+	switch workers := q.AtOnce(); no {
 	case manyRows:
 		most, held := q.mostRows()
 		s := fmt.Sprintf("%d rows are to be at most %d", q.M, most)
