@@ -74,7 +74,7 @@ func (st *columnGrid) stepsOf(item int) (from, to int) {
 func (st *columnGrid) Expect(item, cta int) int {
 	n := 0
 	for step, to := st.stepsOf(item); step < to; step++ {
-		_, k := st.stepOf(step)
+		_, k := st.StepOf(st.g, step)
 		n += st.mapA.BoxBytes(st.M, k)
 	}
 	return n / tile.PanelTxUnit
@@ -87,7 +87,7 @@ func (st *columnGrid) Load(stage, item, cta, job int, bars []barrier.Barrier) {
 	for panel := job * st.JobPanels; panel < end; panel++ {
 		high := st.mapA.Width()
 		step, row := from+panel/st.PanelsA, panel%st.PanelsA*high
-		k0, k := st.stepOf(step)
+		k0, k := st.StepOf(st.g, step)
 		load(&st.mapA, st.slot[step*st.bytesA():], 0, st.M, row, high, k0, k, bars)
 	}
 }

@@ -51,7 +51,7 @@ func (st *columnGrid) computePanels(s *scratch, t *spin.Turn, item, from, to int
 	acc := st.accumulators(unsafe.Add(chain, apart), from)
 	for ; step < last; step++ {
 		g.from, g.sums, g.chain, g.a.at = from, lines{acc, st.Kernel.NR * 4}, chain, st.stepA(step)
-		g.k0, g.n = st.stepOf(step)
+		g.k0, g.n = st.StepOf(st.g, step)
 		if st.g.B == plan.SweptB {
 			st.sweep(&s.sweep, &g, t, step+1 < last)
 		}

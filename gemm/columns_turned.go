@@ -32,7 +32,7 @@ func (st *columnGrid) multiplyTurned(acc, tail unsafe.Pointer, t *spin.Turn, ite
 	chain := unsafe.Add(tail, high*lineTail)
 	first, last := st.stepsOf(item)
 	for step := first; step < last; step++ {
-		k0, n := st.stepOf(step) // a block
+		k0, n := st.StepOf(st.g, step) // a block
 		if rest := n % unit; rest > 0 {
 			clear(unsafe.Slice((*byte)(tail), high*lineTail))
 			asm.CopyRows(tail, lineTail, st.b.at(k0+n-rest, at), pitchB, high, rest*st.b.elem.Size())

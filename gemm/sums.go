@@ -22,13 +22,6 @@ func (p *product) phaseAt(k0, n int) phase {
 	return phase{first: k0%block == 0, ends: last || (k0+n)%block == 0, added: k0 >= block, last: last}
 }
 
-// stepOf returns the first element of K of a step of a plan by columns and how many it has.
-func (p *product) stepOf(step int) (k0, n int) {
-	depth, each, unit := p.g.Step, p.g.Columns.Each, p.UnitK(p.g.Step)
-	k0 = step/each*unit + step%each*depth
-	return k0, min(depth, (step/each+1)*unit-k0, p.K-k0)
-}
-
 // apart reports whether the sums are those of a part of a block, beside those of the blocks before.
 func (ph phase) apart() bool { return ph.added && !(ph.first && ph.ends) }
 

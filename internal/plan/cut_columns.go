@@ -64,10 +64,7 @@ func (q *Problem) PlanColumns() Plan {
 	c := &g.Columns
 	high, _ := q.panelOfA(g.B, 0)
 	c.PanelsA = CeilDiv(q.M, high)
-	unit := q.UnitK(g.Step)
-	c.Each = CeilDiv(unit, g.Step)
-	before := (q.K - 1) / unit
-	c.Steps = before*c.Each + CeilDiv(q.K-before*unit, g.Step)
+	c.Each, c.Steps = q.cutSteps(q.unitK(g.Step), g.Step)
 	q.cutColumns(&g)
 	q.cutItems(&g)
 	switch {
@@ -117,8 +114,13 @@ func (q *Problem) streamStep(b SourceB) int {
 	return q.StageK()
 }
 
-// UnitK returns the elements of K in a block of sums, or in a step that has several, or goes on with those before.
-func (q *Problem) UnitK(depth int) int {
+// StepOf returns the first element of K of a step of a plan by columns and how many it has.
+func (q *Problem) StepOf(g *Plan, step int) (first, n int) {
+	return stepOf(step, g.Columns.Each, q.unitK(g.Step), g.Step, q.K)
+}
+
+// unitK returns the elements of K in a block of sums, or in a step that has several, or goes on with those before.
+func (q *Problem) unitK(depth int) int {
 	if q.Kernel.Arithmetic == asm.Native {
 		return max(q.ChainK(), depth)
 	}

@@ -85,14 +85,13 @@ func (g *RingCut) cutK(q *Problem) {
 	k := q.Kernel
 	words, step := q.Words(q.K), k.KStep(q.Elem)
 	g.blockK = q.ChainK()
-	deep := q.panelWords()
-	depth := min(deep, words)
+	depth := min(q.panelWords(), words)
 	switch {
 	case k.Arithmetic == asm.Native:
 	case 0 < q.Part && q.Part <= StageWords:
 		depth = q.Words(q.Part) // a chain that ends with its stage needs no memory of its own
 	default:
-		depth = RoundUp(balance(q.Words(g.blockK), deep), step)
+		depth = RoundUp(balance(q.Words(g.blockK), q.panelWords()), step)
 	}
 	if q.Asked.K != 0 {
 		depth = min(q.Words(q.Asked.K), words, q.Words(g.blockK))
@@ -106,9 +105,7 @@ func (g *RingCut) cutK(q *Problem) {
 		g.BM = min(g.BM, maxStage/k.PanelA(depth)*k.MR)
 	}
 	g.BK = depth * k.KPack
-	g.blockSteps = CeilDiv(g.blockK, g.BK)
-	before := (q.K - 1) / g.blockK
-	g.Steps = before*g.blockSteps + CeilDiv(q.K-before*g.blockK, g.BK)
+	g.blockSteps, g.Steps = q.cutSteps(g.blockK, g.BK)
 }
 
 // cutSlabs cuts slabs until workers have enough of them.
@@ -177,8 +174,5 @@ func (g *RingCut) Tile(item int) (row, col, step int) {
 
 // StepOf returns the first element of K of a step and how many it has. No step crosses from one block to the next.
 func (g *RingCut) StepOf(step int) (first, n int) {
-	block := step / g.blockSteps
-	first = block*g.blockK + step%g.blockSteps*g.BK
-	end := min((block+1)*g.blockK, g.extentK)
-	return first, min(g.BK, end-first)
+	return stepOf(step, g.blockSteps, g.blockK, g.BK, g.extentK)
 }

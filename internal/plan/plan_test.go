@@ -277,17 +277,23 @@ func checkSlabs(q *Problem, g *Plan) error {
 // takes is counted here anew, as what computes it lays it out.
 func checkColumns(q *Problem, g *Plan) error {
 	k, c := q.Kernel, &g.Columns
-	steps := 0
-	for left := q.K; left > 0; left -= q.UnitK(g.Step) {
-		steps += CeilDiv(min(left, q.UnitK(g.Step)), g.Step)
-	}
+	unit := q.unitK(g.Step)
 	err := cover("columns", c.Slabs, q.N, func(i int) (from, to int) { return i * c.Cols, min((i+1)*c.Cols, q.N) })
+	if err == nil {
+		err = cover("steps", c.Steps, q.K, func(step int) (from, to int) {
+			from, n := q.StepOf(g, step)
+			if n > g.Step || from/unit != (from+n-1)/unit {
+				return from, from // which is an error
+			}
+			return from, from + n
+		})
+	}
 	switch {
 	case err != nil:
 		return err
 	case c.Block < 1 || c.Cols%k.NR != 0 || c.Block%k.NR != 0:
 		return fmt.Errorf("slabs of %d columns and blocks of %d are not panels of %d", c.Cols, c.Block, k.NR)
-	case g.Step < 1 || g.Step%k.KPack != 0 || c.Steps != steps:
+	case g.Step < 1 || g.Step%k.KPack != 0:
 		return fmt.Errorf("%d steps of %d elements of K, in words of %d", c.Steps, g.Step, k.KPack)
 	case c.Items < 1 || c.Items > pipeline.MaxDepth || c.Span < 1 || c.Span%c.Each != 0 ||
 		(c.Items-1)*c.Span >= c.Steps || c.Items*c.Span < c.Steps:

@@ -101,6 +101,19 @@ func (q *Problem) panelWords() int {
 	return max(step, min(StageWords, panelBytes*step/q.Kernel.PanelB(step))/step*step)
 }
 
+// cutSteps returns how many steps of depth elements a unit of K has, which none of them crosses, and how many all of K.
+func (q *Problem) cutSteps(unit, depth int) (each, steps int) {
+	before := (q.K - 1) / unit
+	each = CeilDiv(unit, depth)
+	return each, before*each + CeilDiv(q.K-before*unit, depth)
+}
+
+// stepOf returns the first of k elements of K of such a step, and how many it has.
+func stepOf(step, each, unit, depth, k int) (first, n int) {
+	first = step/each*unit + step%each*depth
+	return first, min(depth, (step/each+1)*unit-first, k-first)
+}
+
 // flops returns the floating-point operations of the product, of which an int of 32 bits may not count so many.
 func (q *Problem) flops() float64 { return 2 * float64(q.M) * float64(q.N) * float64(q.K) }
 
