@@ -23,8 +23,7 @@ type product struct {
 	share       int     // of the processors, if the call is one of the sharers
 }
 
-// A slab is a product, or some of its rows, that one goroutine computes by a plan without a ring: one panel of B
-// after the other is packed, unless B is, and multiplied by all of A.
+// A slab is a product, or some of its rows, that one goroutine computes by a plan without a ring.
 type slab struct {
 	product
 	room plan.Room // in scratch memory

@@ -13,7 +13,7 @@ import (
 type scratch struct {
 	mem []byte
 
-	// These would lie in the heap elsewhere, too.
+	// Who is given pointers to these may keep them, for all that the compiler knows: elsewhere they would be allocated.
 	sweep  asm.Sweep
 	behind behind
 }

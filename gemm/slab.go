@@ -29,7 +29,8 @@ func (in *slab) runAlone() {
 	in.turn.Look()
 }
 
-// runPanels computes the columns from .. to-1, for a block of K after the other.
+// runPanels computes the columns from .. to-1, for a block of K after the other: one panel of B after the other is
+// packed, unless B is, and multiplied by all of A.
 func (in *slab) runPanels(from, to int) {
 	var b unsafe.Pointer
 	pitch := in.Kernel.NR * 4

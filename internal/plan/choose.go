@@ -43,7 +43,7 @@ func (q *Problem) Staff(workers, procs int, waits bool) {
 	}
 }
 
-// Alone reports whether the product stays with its caller, of such a crowd.
+// Alone reports whether the product stays with its caller, though such a crowd could share it.
 func (q *Problem) Alone(c Crowd) bool {
 	switch {
 	case q.Asked.Any:

@@ -96,7 +96,7 @@ var (
 	}
 )
 
-// lies reports whether kernels read B where it lies.
+// lies reports whether the kernels of slabs read B where it lies, not panel by panel.
 func (b SourceB) lies() bool { return b <= StreamedB }
 
 func (s Sharing) String() string { return sharings[s].name }

@@ -117,7 +117,7 @@ func stepOf(step, each, unit, depth, k int) (first, n int) {
 // flops returns the floating-point operations of the product, of which an int of 32 bits may not count so many.
 func (q *Problem) flops() float64 { return 2 * float64(q.M) * float64(q.N) * float64(q.K) }
 
-// counted returns the flops as which the product counts there. Rows for which workers would wait for B are more.
+// counted returns the flops as which the product counts for such a crowd: those of more rows if it would wait for B.
 func (q *Problem) counted(c Crowd) float64 {
 	rows := q.M + q.On.FetchRows
 	if c >= several {
@@ -166,7 +166,7 @@ func (q *Problem) exceeds(workers int) bool {
 	return float64(q.M)*float64(q.PitchC) >= float64(cached)
 }
 
-// streams reports whether kernels stream B, where it lies in blocks of K of the product's.
+// streams reports whether kernels stream B: from panels, or from where it lies if its blocks of K are the product's.
 func (q *Problem) streams() bool {
 	if q.FormB == InPanels {
 		return q.Kernel.StreamPanels(q.ElemB) != nil
