@@ -23,42 +23,48 @@ func TestSameBits(t *testing.T) {
 func testSameBits[O gemm.Output, I gemm.Element](t *testing.T) {
 	for _, name := range kernels(typeOf[I]()) {
 		t.Run(name, func(t *testing.T) {
-			plain := size(61, 91, 75, gemm.WithKernel(name))
+			s := size(61, 91, 75, gemm.WithKernel(name))
 			if slowKernel(name) {
-				plain = size(27, 39, 23, gemm.WithKernel(name))
+				s = size(27, 39, 23, gemm.WithKernel(name))
 			}
-			plain.alpha, plain.beta = 0.75, 1.5
-			want := product[O, I](t, plain)
-			try := func(change func(*spec), opts ...gemm.Option) {
-				t.Helper()
-				s := plain
-				s.ring = true
-				s.opts = append(slices.Clip(s.opts), opts...)
-				if change != nil {
-					change(&s)
-				}
-				same(t, product[O, I](t, s), want, s.n)
-			}
-			small := gemm.WithTile(24, 32, 8)
-			for _, depth := range []int{1, 2, 3, 4, 5, 6, 7, 8, gemm.MaxDepth} {
-				try(nil, small, gemm.WithDepth(depth))
-			}
-			for workers := 1; workers <= 8; workers++ {
-				try(nil, small, gemm.WithWorkers(workers))
-				try(nil, small, gemm.WithWorkers(workers), gemm.WithDepth(1+workers%3))
-			}
-			for _, tile := range [][3]int{
-				{1, 1, 1}, {8, 32, 2}, {16, 96, 64}, {61, 91, 75}, {1000, 1000, 1000},
-				{0, 0, 10}, {0, 40, 0}, {9, 0, 0}, {0, 0, 0},
-			} {
-				try(nil, gemm.WithTile(tile[0], tile[1], tile[2]))
-			}
-			eachLayout(plain, func(_ string, l spec) {
-				try(func(s *spec) { s.ta, s.tb, s.tc, s.padA, s.padC = l.ta, l.tb, l.tc, 3, 5 }, small)
-				try(func(s *spec) { s.ta, s.tb, s.tc, s.ring = l.ta, l.tb, l.tc, false })
-			})
+			s.alpha, s.beta = 0.75, 1.5
+			sameEverywhere[O, I](t, s, product[O, I](t, s))
 		})
 	}
+}
+
+// sameEverywhere computes plain on rings of any depth, crew and tile, and in any layout, there and elsewhere, packed and
+// not, and checks that want is what comes out.
+func sameEverywhere[O gemm.Output, I gemm.Element](t *testing.T, plain spec, want []O) {
+	t.Helper()
+	try := func(change func(*spec), opts ...gemm.Option) {
+		t.Helper()
+		s := plain
+		s.ring = true
+		s.opts = append(slices.Clip(s.opts), opts...)
+		if change != nil {
+			change(&s)
+		}
+		same(t, product[O, I](t, s), want, s.n)
+	}
+	small := gemm.WithTile(24, 32, 8)
+	for _, depth := range []int{1, 2, 3, 4, 5, 6, 7, 8, gemm.MaxDepth} {
+		try(nil, small, gemm.WithDepth(depth))
+	}
+	for workers := 1; workers <= 8; workers++ {
+		try(nil, small, gemm.WithWorkers(workers))
+		try(nil, small, gemm.WithWorkers(workers), gemm.WithDepth(1+workers%3))
+	}
+	for _, tile := range [][3]int{
+		{1, 1, 1}, {8, 32, 2}, {16, 96, 64}, {61, 91, 75}, {1000, 1000, 1000},
+		{0, 0, 10}, {0, 40, 0}, {9, 0, 0}, {0, 0, 0},
+	} {
+		try(nil, gemm.WithTile(tile[0], tile[1], tile[2]))
+	}
+	eachLayout(plain, func(_ string, l spec) {
+		try(func(s *spec) { s.ta, s.tb, s.tc, s.padA, s.padC = l.ta, l.tb, l.tc, 3, 5 }, small)
+		try(func(s *spec) { s.ta, s.tb, s.tc, s.ring, s.packed = l.ta, l.tb, l.tc, false, l.ta != l.tc })
+	})
 }
 
 // TestSameBitsLarge does it with tiles, stages and workers of the engine's own

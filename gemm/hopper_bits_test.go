@@ -181,36 +181,15 @@ func testHopperSameBits[O gemm.Output, I gemm.Element](t *testing.T) {
 	want := product[O, I](t, plain)
 	same(t, want, model[O, I](t, plain), plain.n)
 	eachHopperKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		try := func(change func(*spec), more ...gemm.Option) {
-			t.Helper()
-			s := plain
-			s.ring, s.opts = true, append(slices.Clip(opts), more...)
-			if change != nil {
-				change(&s)
-			}
-			same(t, product[O, I](t, s), want, s.n)
-		}
-		try(func(s *spec) { s.ring = false })
+		s := plain
+		s.opts = opts
+		same(t, product[O, I](t, s), want, s.n)
 		if slowKernel(k.Name) {
-			try(nil, gemm.WithTile(24, 32, 16), gemm.WithDepth(3), gemm.WithWorkers(3))
+			s.ring, s.opts = true, append(opts, gemm.WithTile(24, 32, 16), gemm.WithDepth(3), gemm.WithWorkers(3))
+			same(t, product[O, I](t, s), want, s.n)
 			return
 		}
-		small := gemm.WithTile(24, 32, 16)
-		for _, depth := range []int{1, 2, 3, 8, gemm.MaxDepth} {
-			try(nil, small, gemm.WithDepth(depth))
-		}
-		for workers := 1; workers <= 4; workers++ {
-			try(nil, small, gemm.WithWorkers(workers), gemm.WithDepth(1+workers%3))
-		}
-		for _, tile := range [][3]int{
-			{1, 1, 1}, {8, 32, 2}, {16, 96, 64}, {61, 91, 75}, {1000, 1000, 1000}, {0, 0, 10}, {0, 40, 0}, {9, 0, 0},
-		} {
-			try(nil, gemm.WithTile(tile[0], tile[1], tile[2]))
-		}
-		eachLayout(plain, func(_ string, l spec) {
-			try(func(s *spec) { s.ta, s.tb, s.tc, s.padA, s.padC = l.ta, l.tb, l.tc, 3, 5 }, small)
-			try(func(s *spec) { s.ta, s.tb, s.tc, s.ring, s.packed = l.ta, l.tb, l.tc, false, l.ta != l.tc })
-		})
+		sameEverywhere[O, I](t, s, want)
 	})
 }
 
