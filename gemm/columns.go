@@ -23,87 +23,87 @@ type columnGrid struct {
 }
 
 // init lays out p as its plan says.
-func (st *columnGrid) init(p *product) (err error) {
+func (cg *columnGrid) init(p *product) (err error) {
 	side := tile.SideA
 	if p.g.B == plan.TurnedB {
 		side = tile.SideB
 	}
-	*st = columnGrid{product: *p, ColumnCut: &p.g.Columns}
-	st.mapA, err = p.panelMap(side, &p.a, p.M, !p.a.trans)
+	*cg = columnGrid{product: *p, ColumnCut: &p.g.Columns}
+	cg.mapA, err = p.panelMap(side, &p.a, p.M, !p.a.trans)
 	return err
 }
 
 // Bytes returns the slot memory that the plan needs: A, and the accumulators that outlast an item.
-func (st *columnGrid) Bytes() int64 { return int64(st.bytesSlot()) + int64(st.BytesAcc(st.g)) }
+func (cg *columnGrid) Bytes() int64 { return int64(cg.bytesSlot()) + int64(cg.BytesAcc(cg.g)) }
 
-func (st *columnGrid) bytesSlot() int { return plan.RoundUp(st.Steps*st.bytesA(), tile.SlotAlign) }
+func (cg *columnGrid) bytesSlot() int { return plan.RoundUp(cg.Steps*cg.bytesA(), tile.SlotAlign) }
 
 // use lays out mem, which has as many bytes or more.
-func (st *columnGrid) use(mem []byte) {
-	st.slot = mem[:st.bytesSlot()]
-	if st.BytesAcc(st.g) > 0 {
-		st.acc = unsafe.Pointer(unsafe.SliceData(mem[len(st.slot):]))
+func (cg *columnGrid) use(mem []byte) {
+	cg.slot = mem[:cg.bytesSlot()]
+	if cg.BytesAcc(cg.g) > 0 {
+		cg.acc = unsafe.Pointer(unsafe.SliceData(mem[len(cg.slot):]))
 	}
 }
 
-// describe adds to s how the product is cut.
-func (st *columnGrid) describe(s Stats) Stats {
-	s.Depth, s.Stages = st.Items, st.Items
-	s.TileM, s.TileN, s.TileK, s.Tiles = st.M, st.Cols, st.K, st.ColumnCut.Slabs
-	for item := range st.Items {
-		s.Bytes += int64(st.Expect(item, 0)) * tile.PanelTxUnit
+// describe adds to st how the product is cut.
+func (cg *columnGrid) describe(st Stats) Stats {
+	st.Depth, st.Stages = cg.Items, cg.Items
+	st.TileM, st.TileN, st.TileK, st.Tiles = cg.M, cg.Cols, cg.K, cg.ColumnCut.Slabs
+	for item := range cg.Items {
+		st.Bytes += int64(cg.Expect(item, 0)) * tile.PanelTxUnit
 	}
-	return s
+	return st
 }
 
 // bytesA returns the size of the panels of A of a whole step.
-func (st *columnGrid) bytesA() int { return st.mapA.BoxBytes(st.M, st.g.Step) }
+func (cg *columnGrid) bytesA() int { return cg.mapA.BoxBytes(cg.M, cg.g.Step) }
 
-func (st *columnGrid) task(ctx context.Context, grid *pipeline.Grid, _ *pipeline.Slabs) (pipeline.Task, error) {
-	jobs := plan.CeilDiv(st.Span*st.PanelsA, st.JobPanels)
-	shape := pipeline.Shape{Depth: st.Items, Items: st.Items, CTAs: 1, Slabs: st.Slabs, Private: jobs}
-	return grid, grid.Reset(ctx, shape, st, st.g.Workers)
+func (cg *columnGrid) task(ctx context.Context, grid *pipeline.Grid, _ *pipeline.Slabs) (pipeline.Task, error) {
+	jobs := plan.CeilDiv(cg.Span*cg.PanelsA, cg.JobPanels)
+	shape := pipeline.Shape{Depth: cg.Items, Items: cg.Items, CTAs: 1, Slabs: cg.Slabs, Private: jobs}
+	return grid, grid.Reset(ctx, shape, cg, cg.g.Workers)
 }
 
 // stepsOf returns the first step of K of an item and the one after its last.
-func (st *columnGrid) stepsOf(item int) (from, to int) {
-	return item * st.Span, min(item*st.Span+st.Span, st.Steps)
+func (cg *columnGrid) stepsOf(item int) (from, to int) {
+	return item * cg.Span, min(item*cg.Span+cg.Span, cg.Steps)
 }
 
 // Expect implements [pipeline.Program].
-func (st *columnGrid) Expect(item, cta int) int {
+func (cg *columnGrid) Expect(item, cta int) int {
 	n := 0
-	for step, to := st.stepsOf(item); step < to; step++ {
-		_, k := st.StepOf(st.g, step)
-		n += st.mapA.BoxBytes(st.M, k)
+	for step, to := cg.stepsOf(item); step < to; step++ {
+		_, k := cg.StepOf(cg.g, step)
+		n += cg.mapA.BoxBytes(cg.M, k)
 	}
 	return n / tile.PanelTxUnit
 }
 
 // Load implements [pipeline.Program]: it copies some panels of A.
-func (st *columnGrid) Load(stage, item, cta, job int, bars []barrier.Barrier) {
-	from, to := st.stepsOf(item)
-	end := min((job+1)*st.JobPanels, (to-from)*st.PanelsA)
-	for panel := job * st.JobPanels; panel < end; panel++ {
-		high := st.mapA.Width()
-		step, row := from+panel/st.PanelsA, panel%st.PanelsA*high
-		k0, k := st.StepOf(st.g, step)
-		load(&st.mapA, st.slot[step*st.bytesA():], 0, st.M, row, high, k0, k, bars)
+func (cg *columnGrid) Load(stage, item, cta, job int, bars []barrier.Barrier) {
+	from, to := cg.stepsOf(item)
+	end := min((job+1)*cg.JobPanels, (to-from)*cg.PanelsA)
+	for panel := job * cg.JobPanels; panel < end; panel++ {
+		high := cg.mapA.Width()
+		step, row := from+panel/cg.PanelsA, panel%cg.PanelsA*high
+		k0, k := cg.StepOf(cg.g, step)
+		load(&cg.mapA, cg.slot[step*cg.bytesA():], 0, cg.M, row, high, k0, k, bars)
 	}
 }
 
 // LoadMulticast implements [pipeline.Program]; there is nothing to share.
-func (st *columnGrid) LoadMulticast(stage, item, job int, bars []barrier.Barrier) {}
+func (cg *columnGrid) LoadMulticast(stage, item, job int, bars []barrier.Barrier) {}
 
 // accumulators returns where those of the columns from col on lie: at mem, unless they outlast the item.
-func (st *columnGrid) accumulators(mem unsafe.Pointer, col int) unsafe.Pointer {
-	if st.acc == nil {
+func (cg *columnGrid) accumulators(mem unsafe.Pointer, col int) unsafe.Pointer {
+	if cg.acc == nil {
 		return mem
 	}
-	return unsafe.Add(st.acc, col*st.PanelsA*st.mapA.Width()*4)
+	return unsafe.Add(cg.acc, col*cg.PanelsA*cg.mapA.Width()*4)
 }
 
 // stepA returns A's panels of a step of K.
-func (st *columnGrid) stepA(step int) unsafe.Pointer {
-	return unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():]))
+func (cg *columnGrid) stepA(step int) unsafe.Pointer {
+	return unsafe.Pointer(unsafe.SliceData(cg.slot[step*cg.bytesA():]))
 }
