@@ -25,7 +25,7 @@ func (q *Problem) planSlabs() (g Plan, no refusal) {
 	if no := q.refusesSlabs(&g, workers); no != fits {
 		return g, no
 	}
-	if q.hasRoom(&g, q.M, q.N) && workers == 1 && !q.Waits {
+	if workers == 1 && !q.Waits && q.hasRoom(&g, q.M, q.N) {
 		g.Share, g.Workers, g.Slabs = ByCaller, 1, SlabCut{q.M, q.N, 1, 1, 1, q.Blocks()}
 		g.Past = q.exceeds(1)
 		return g, fits
