@@ -189,25 +189,22 @@ type ColumnCut struct {
 //
 // A stage holds, BK elements of K deep, every CTA's panels of A and the panels of B that all CTAs of the cluster share.
 type RingCut struct {
-	extentK        int // K of the product
-	TilesM, TilesN int
-	CTAs           int
-	BM, BN, BK     int // CTA rows, columns, elements of K in a stage
-	Steps          int // stages of a tile
-	blockK         int // elements of K in a block
-	blockSteps     int // stages of a block
-	RowSlabs       int // slabs of a CTA: RowSlabs x ColSlabs
-	ColSlabs       int
-	SlabRows       int
-	SlabCols       int
-	JobRows        int // rows of A in one copy job
-	JobCols        int // columns of B in one copy job
-	PackCols       int // columns of a B that the ring does not hold that are packed at once
-	Depth          int
-	workers        int
-	BytesA, BytesB int // of a stage: one CTA's A, the cluster's B
-	BytesAcc       int // accumulators of a cluster tile
-	BytesChain     int // those of an unfinished block, laid out like them, if blocks have several stages
+	extentK            int // K of the product
+	TilesM, TilesN     int
+	CTAs               int
+	BM, BN, BK         int // CTA rows, columns, elements of K in a stage
+	Steps              int // stages of a tile
+	blockK             int // elements of K in a block
+	blockSteps         int // stages of a block
+	RowSlabs, ColSlabs int // slabs of a CTA: RowSlabs x ColSlabs
+	SlabRows, SlabCols int // of a slab
+	JobRows, JobCols   int // of A and of B in a copy job
+	PackCols           int // columns of a B that the ring does not hold that are packed at once
+	Depth              int
+	workers            int
+	BytesA, BytesB     int // of a stage: one CTA's A, the cluster's B
+	BytesAcc           int // accumulators of a cluster tile
+	BytesChain         int // those of an unfinished block, laid out like them, if blocks have several stages
 }
 
 // TinyPlan is that of all that is too small to think about.
