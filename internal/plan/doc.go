@@ -8,6 +8,6 @@
 //	Plan      ... and how C, B and K are cut. Package gemm runs it, and decides nothing
 //
 // The files are: problem and machine, what is given; tuning, the table; limits, what bounds every cut; choose and
-// choose_unpacked, who shares a product and what is packed; cut_slabs, cut_columns, cut_ranges and cut_ring, the
-// cuts; plan, the answer, and reasons, which says why it is none other.
+// choose_unpacked, who shares a product and what is packed; cut_slabs, cut_ranges, cut_dots, cut_columns and
+// cut_ring, the cuts; plan, the answer, and reasons, which says why it is none other.
 package plan

@@ -28,16 +28,6 @@ const (
 	maxStage = barrier.MaxTx * tile.PanelTxUnit
 )
 
-// A product of few elements and a deep K is a few dot products.
-const (
-	DotMost   = 16        // most elements of C
-	dotTile   = 3         // elements of a tile for each of them, at least: tiles of kernels in Go are small
-	dotBlocks = 8         // fewest blocks of K, of which there are to be as many as elements
-	dotFew    = 7         // most vectors of A and B there
-	DotStep   = 8         // most elements from one of a vector to the next
-	dotShare  = 128 << 10 // fewest bytes of A and B that are worth a worker
-)
-
 // callFlops are those of one call of a microkernel, which cannot be preempted: about 100 µs of AVX2.
 const callFlops = 16 << 20
 
