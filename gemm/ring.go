@@ -24,7 +24,7 @@ type ring struct {
 }
 
 // init lays out p as its plan says. It is an error if what the caller names does not fit p.
-func (r *ring) init(p *product) error {
+func (r *ring) init(p *product) (err error) {
 	r.product, r.RingCut = *p, &p.g.Ring
 	stages := float64(r.TilesM) * float64(r.TilesN) * float64(r.Steps)
 	if stages > min(pipeline.MaxItems, math.MaxInt) {
@@ -36,7 +36,6 @@ func (r *ring) init(p *product) error {
 			r.Asked.M, r.Asked.N, r.Asked.K, r.c.rows, r.c.cols, r.K, stages,
 			int64(min(pipeline.MaxItems, math.MaxInt)))
 	}
-	var err error
 	if r.mapA, err = r.panelMap(tile.SideA, &r.a, r.M, !r.a.trans); err == nil && r.g.B == plan.SlotsOfB {
 		r.mapB, err = r.panelMap(tile.SideB, &r.b, r.N, r.b.trans)
 	}
