@@ -69,10 +69,7 @@ func (in *slab) dotSums(first, n int, sums unsafe.Pointer) {
 		blocks, depth := min(asm.Lanes, end-first, whole-first), deep
 		if blocks == 0 { // the last is shorter
 			blocks, depth = 1, in.K-whole*deep
-			mem := s.mem[dotChains+dotAside:]
-			for _, v := range [...]*asm.Vectors{&a, &b} {
-				mem = alone(v, depth, each, mem)
-			}
+			alone(&b, depth, each, alone(&a, depth, each, s.mem[dotChains+dotAside:]))
 		}
 		clear(chains)
 		lanes(in.Words(depth), blocks, a, b, unsafe.Pointer(&chains[0]), unsafe.Add(s.at(), dotChains))
@@ -91,7 +88,7 @@ func (in *slab) dotSums(first, n int, sums unsafe.Pointer) {
 // runDots computes the product.
 func (in *slab) runDots() {
 	s := scratches.Get().(*scratch)
-	sums, size, blocks := s.at(), in.M*in.N, plan.CeilDiv(in.K, in.Elem.Block())
+	sums, size, blocks := s.at(), in.M*in.N, in.Blocks()
 	for first := 0; first < blocks; first += dotGroup {
 		n, before := min(dotGroup, blocks-first), min(first, 1)
 		in.dotSums(first, n, unsafe.Add(sums, before*size*4))
