@@ -26,7 +26,7 @@ func (cg *columnGrid) sweep(s *asm.Sweep, g *group, t *spin.Turn, goesOn bool) {
 	if ph.added {
 		sums = g.chain
 	}
-	s.A, s.First = g.a.at, ph.first
+	s.A, s.First = g.a.at, ph.begins
 	most := max(1, plan.CallLimit(k)/(2*plan.RoundUp(cg.M, k.MR)*asm.SweepN*asm.SweepK)) * asm.SweepN
 	for col := from; col < end; col += most {
 		s.B, s.N, s.Acc, s.Next = cg.b.at(g.k0, col), min(most, end-col), at(sums, col), nil

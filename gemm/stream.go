@@ -80,7 +80,7 @@ func (p *product) streamPanel(a unsafe.Pointer, k0, depth, col, n int, sums line
 			if p.Ready() && k.Edge() != nil {
 				s := strip{col: col, rows: p.M - row, cols: n, words: words, a: lines{at: a}, sums: sums}
 				s.b = p.panelB(k0, col)
-				p.multiply(&s, phase{first: true, ends: true, added: add}, t)
+				p.multiply(&s, phase{begins: true, ends: true, added: add}, t)
 				return
 			}
 		}
