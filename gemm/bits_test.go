@@ -45,7 +45,7 @@ func sameEverywhere[O gemm.Output, I gemm.Element](t *testing.T, plain spec, wan
 		if change != nil {
 			change(&s)
 		}
-		same(t, product[O, I](t, s), want, s.n)
+		sameAs[O, I](t, s, want)
 	}
 	small := gemm.WithTile(24, 32, 8)
 	for _, depth := range []int{1, 2, 3, 4, 5, 6, 7, 8, gemm.MaxDepth} {
@@ -83,7 +83,7 @@ func TestSameBitsLarge(t *testing.T) {
 		{gemm.WithDepth(1)}, {gemm.WithDepth(8)}, {gemm.WithTile(64, 256, 100)},
 	} {
 		s.opts = opts
-		same(t, product[float32, bf16.BF16](t, s), want, s.n)
+		sameAs[float32, bf16.BF16](t, s, want)
 	}
 	o := build[float32, bf16.BF16](t, s)
 	defer o.free()
@@ -114,7 +114,7 @@ func TestModelBits(t *testing.T) {
 			s.opts = []gemm.Option{gemm.WithKernel("avx512bf16")}
 			want := product[float32, bf16.BF16](t, s)
 			s.opts = []gemm.Option{gemm.WithKernel("gobf16"), gemm.WithTile(40, 64, 50)}
-			same(t, product[float32, bf16.BF16](t, s), want, s.n)
+			sameAs[float32, bf16.BF16](t, s, want)
 		}
 	}
 }

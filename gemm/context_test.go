@@ -160,7 +160,7 @@ func cancelAnywhere(t *testing.T, s spec, looks int) {
 	if cancelled < looks {
 		t.Errorf("%+v: succeeded after %d cancellations: the context is hardly looked at", s, cancelled)
 	}
-	same(t, product[float32, bf16.BF16](t, s), want, s.n)
+	sameAs[float32, bf16.BF16](t, s, want)
 }
 
 // heavy returns a product that takes some milliseconds, and how many.

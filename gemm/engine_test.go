@@ -149,7 +149,7 @@ func TestWorkers(t *testing.T) {
 		t.Helper()
 		s.opts = []gemm.Option{gemm.WithTile(32, 32, 32), gemm.WithWorkers(workers)}
 		for range 3 {
-			same(t, product[float32, float32](t, s), want, s.n)
+			sameAs[float32, float32](t, s, want)
 		}
 	}
 	for _, workers := range []int{3, 16, 100} {

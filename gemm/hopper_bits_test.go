@@ -157,7 +157,7 @@ func testHopperModel[O gemm.Output, I gemm.Element](t *testing.T) {
 								gemm.WithTile(8, 64, 16*(i+1)),
 							}
 							t.Run(fmt.Sprint(kernel, "/", d, "/ring=", ring), func(t *testing.T) {
-								same(t, product[O, I](t, s), want, s.n)
+								sameAs[O, I](t, s, want)
 							})
 						}
 					}
@@ -183,10 +183,10 @@ func testHopperSameBits[O gemm.Output, I gemm.Element](t *testing.T) {
 	eachHopperKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
 		s := plain
 		s.opts = opts
-		same(t, product[O, I](t, s), want, s.n)
+		sameAs[O, I](t, s, want)
 		if slowKernel(k.Name) {
 			s.ring, s.opts = true, append(opts, gemm.WithTile(24, 32, 16), gemm.WithDepth(3), gemm.WithWorkers(3))
-			same(t, product[O, I](t, s), want, s.n)
+			sameAs[O, I](t, s, want)
 			return
 		}
 		sameEverywhere[O, I](t, s, want)
@@ -206,10 +206,10 @@ func TestHopperStages(t *testing.T) {
 	} {
 		s := s
 		s.opts = append(slices.Clip(s.opts), more...)
-		same(t, product[float32, bf16.BF16](t, s), want, s.n)
+		sameAs[float32, bf16.BF16](t, s, want)
 	}
 	s.m, s.n = 3, 5 // a few by the rule
-	same(t, product[float32, bf16.BF16](t, s), model[float32, bf16.BF16](t, s), s.n)
+	sameAs[float32, bf16.BF16](t, s, model[float32, bf16.BF16](t, s))
 }
 
 // TestHopperAllocations checks that operands for which the kernels have a path

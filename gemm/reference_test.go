@@ -142,7 +142,7 @@ func testRoundOnce[T gemm.Output](t *testing.T) {
 				for i := range want {
 					rounded[i] = from[T](want[i])
 				}
-				same(t, product[T, T](t, s), rounded, s.n)
+				sameAs[T, T](t, s, rounded)
 			}
 		}
 	}
@@ -171,7 +171,7 @@ func testRoundOnceTiles[O gemm.Output, I gemm.Element](t *testing.T) {
 				for j := range want {
 					rounded[j] = from[O](want[j])
 				}
-				same(t, product[O, I](t, s), rounded, s.n)
+				sameAs[O, I](t, s, rounded)
 			}
 		}
 	})

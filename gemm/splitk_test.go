@@ -122,7 +122,7 @@ func TestBlocksSpecial(t *testing.T) {
 		s := size(7, 20, 550)
 		s.value = value
 		t.Run(name, func(t *testing.T) {
-			same(t, product[float32, float32](t, s), inParts[float32, float32](t, s, asm.F32.Block()), s.n)
+			sameAs[float32, float32](t, s, inParts[float32, float32](t, s, asm.F32.Block()))
 		})
 	}
 }
@@ -177,7 +177,7 @@ func testParts[O gemm.Output, I gemm.Element](t *testing.T) {
 						{gemm.WithWorkers(2), gemm.WithTile(0, 64, 1000)},
 					} {
 						s.opts = append(append(slices.Clip(opts), option), more...)
-						same(t, product[O, I](t, s), want, s.n)
+						sameAs[O, I](t, s, want)
 					}
 				}
 			})
@@ -217,7 +217,7 @@ func TestSplitKSpecial(t *testing.T) {
 		want := inParts[float32, float32](t, s, partOf(s.k, 2))
 		s.opts = append(s.opts, gemm.WithSplitK(2))
 		t.Run(name, func(t *testing.T) {
-			same(t, product[float32, float32](t, s), want, s.n)
+			sameAs[float32, float32](t, s, want)
 		})
 	}
 	s := size(3, 4, 0, gemm.WithArithmetic(gemm.Hopper), gemm.WithSplitK(5))

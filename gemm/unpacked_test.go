@@ -70,7 +70,7 @@ func testUnpacked[O gemm.Output](t *testing.T) {
 					for _, workers := range []int{1, 2, 5} {
 						s.opts, s.packed = append(opts[:len(opts):len(opts)], gemm.WithWorkers(workers)), layout.packed
 						if layout.packed {
-							same(t, product[O, float32](t, s), want, s.n)
+							sameAs[O, float32](t, s, want)
 							continue
 						}
 						all++
@@ -79,7 +79,7 @@ func testUnpacked[O gemm.Output](t *testing.T) {
 							unpacked++
 						}
 						o.free()
-						same(t, product[O, float32](t, s), want, s.n)
+						sameAs[O, float32](t, s, want)
 					}
 				})
 			}

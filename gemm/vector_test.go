@@ -46,7 +46,7 @@ func testVector[O gemm.Output, I gemm.Element](t *testing.T) {
 						for _, packed := range []bool{false, true} {
 							s := s
 							s.opts, s.packed = append(slices.Clip(s.opts), gemm.WithWorkers(workers)), packed
-							same(t, product[O, I](t, s), want, 1)
+							sameAs[O, I](t, s, want)
 						}
 					}
 				})
