@@ -35,7 +35,7 @@ func (r *run) start(ctx context.Context, pool *tile.SlotPool, in *slab, st *Stat
 	var w program
 	switch in.g.Share {
 	case plan.BySlabs:
-		w, r.slabs = &r.slabs, slabGrid{slab: *in, SlabCut: &in.g.Slabs, left: r.slabs.left}
+		w, r.slabs.slab, r.slabs.SlabCut = &r.slabs, *in, &in.g.Slabs
 	case plan.ByColumns:
 		w, err = &r.columns, r.columns.init(&in.product)
 	default:
@@ -65,6 +65,6 @@ func (r *run) release(pool *tile.SlotPool) {
 		pool.Put(r.memory)
 	}
 	r.memory = nil
-	r.slabs = slabGrid{left: r.slabs.left}
+	r.slabs.slab, r.slabs.SlabCut, r.slabs.sums = slab{}, nil, nil
 	r.columns, r.ring = columnGrid{}, ring{}
 }
