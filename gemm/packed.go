@@ -64,8 +64,8 @@ func (p *Packed[T]) Rows() int { return p.view().rows }
 // Cols returns the columns of B: N of the product.
 func (p *Packed[T]) Cols() int { return p.view().cols }
 
-// Kernel returns the name of the kernel that can read p, and so multiplies it, also
-// where LEAFHOPPER_KERNEL pins another.
+// Kernel returns the name of the kernel that can read p, and so multiplies it, also where LEAFHOPPER_KERNEL pins
+// another; "" of a zero Packed.
 func (p *Packed[T]) Kernel() string {
 	if k := p.view().kernel; k != nil {
 		return k.Name
