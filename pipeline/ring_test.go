@@ -4,49 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
-
-	"example.com/leafhopper/barrier"
 )
-
-func TestRingLimits(t *testing.T) {
-	for _, c := range []struct {
-		depth, ctas, consumers int
-		parts                  []string // of the error, none if the ring is good
-	}{
-		{1, 1, 1, nil},
-		{MaxDepth, MaxCTAs, barrier.MaxCount, nil},
-		{0, 1, 1, []string{"depth 0", "1..16"}},
-		{17, 1, 1, []string{"depth 17", "1..16"}},
-		{-1, 1, 1, []string{"depth -1"}},
-		{1, 0, 1, []string{"0 CTAs", "1..16"}},
-		{1, 17, 1, []string{"17 CTAs", "1..16"}},
-		{1, 1, 0, []string{"0 consumers", "1..1048575"}},
-		{1, 1, barrier.MaxCount + 1, []string{"1048576 consumers", "1..1048575"}},
-	} {
-		r, err := NewRing(c.depth, c.ctas, c.consumers)
-		if len(c.parts) == 0 {
-			if err != nil {
-				t.Errorf("NewRing(%d, %d, %d): %v", c.depth, c.ctas, c.consumers, err)
-			} else if r.Depth() != c.depth || r.CTAs() != c.ctas {
-				t.Errorf("NewRing(%d, %d, %d) has depth %d and %d CTAs", c.depth, c.ctas, c.consumers, r.Depth(),
-					r.CTAs())
-			}
-			continue
-		}
-		if err == nil {
-			t.Errorf("NewRing(%d, %d, %d) succeeded", c.depth, c.ctas, c.consumers)
-			continue
-		}
-		for _, p := range append(c.parts, "pipeline: ") {
-			if !strings.Contains(err.Error(), p) {
-				t.Errorf("%q does not contain %q", err, p)
-			}
-		}
-	}
-}
 
 // TestRingByHand follows the barriers of a small ring step by step.
 func TestRingByHand(t *testing.T) {

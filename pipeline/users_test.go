@@ -3,22 +3,28 @@ package pipeline
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 
 	"example.com/leafhopper/barrier"
 )
 
 func TestRingConfig(t *testing.T) {
+	if r, err := NewRing(0, 1, 1); r != nil || err == nil {
+		t.Errorf("a ring of depth 0: %v, error %v", r, err)
+	}
 	good := RingConfig{Depth: 1, CTAs: 1, Producers: 1, Consumers: 1}
 	for want, change := range map[string]func(c *RingConfig){
-		"":                                       func(c *RingConfig) {},
-		"pipeline: 0 producers are outside 1..":  func(c *RingConfig) { c.Producers = 0 },
-		"pipeline: -1 producers are outside 1..": func(c *RingConfig) { c.Producers = -1 },
-		"1048576 producers are outside":          func(c *RingConfig) { c.Producers = barrier.MaxCount + 1 },
-		"pipeline: 0 consumers are outside 1..":  func(c *RingConfig) { c.Consumers, c.PerCTA = 0, true },
-		"pipeline: depth 0 is outside 1..":       func(c *RingConfig) { c.Depth = 0 },
-		"pipeline: 17 CTAs are outside 1..":      func(c *RingConfig) { c.CTAs, c.PerCTA = MaxCTAs+1, true },
+		"":                                    func(c *RingConfig) { *c = RingConfig{MaxDepth, MaxCTAs, barrier.MaxCount, barrier.MaxCount, true} },
+		"0 producers are outside 1..1048575":  func(c *RingConfig) { c.Producers = 0 },
+		"-1 producers are outside 1..1048575": func(c *RingConfig) { c.Producers = -1 },
+		"1048576 producers are outside 1..1048575": func(c *RingConfig) { c.Producers = barrier.MaxCount + 1 },
+		"0 consumers are outside 1..1048575":       func(c *RingConfig) { c.Consumers, c.PerCTA = 0, true },
+		"1048576 consumers are outside 1..1048575": func(c *RingConfig) { c.Consumers = barrier.MaxCount + 1 },
+		"depth 0 is outside 1..16":                 func(c *RingConfig) { c.Depth = 0 },
+		"depth -1 is outside 1..16":                func(c *RingConfig) { c.Depth = -1 },
+		"depth 17 is outside 1..16":                func(c *RingConfig) { c.Depth = MaxDepth + 1 },
+		"0 CTAs are outside 1..16":                 func(c *RingConfig) { c.CTAs = 0 },
+		"17 CTAs are outside 1..16":                func(c *RingConfig) { c.CTAs, c.PerCTA = MaxCTAs+1, true },
 	} {
 		c := good
 		change(&c)
@@ -27,7 +33,7 @@ func TestRingConfig(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = r.Configure(c)
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		if want == "" && err != nil || want != "" && (err == nil || err.Error() != "pipeline: "+want) {
 			t.Errorf("%+v: %v, want %q", c, err, want)
 		}
 		if kept := r.Depth() == 2 && r.CTAs() == 3 && r.Empty(1, 2).State().Expected == 4; kept != (err != nil) {
