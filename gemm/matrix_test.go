@@ -175,13 +175,13 @@ func TestStrideOfRow(t *testing.T) {
 		{700, 1, 1}, {1, 700, 1}, {300, 1, 300},
 	} {
 		for _, along := range []bool{false, true} {
+			m, n, k := d[0], d[1], d[2]
+			a, b := filled(m, k), filled(k, n)
+			if along {
+				b = filled(n, k).T()
+			}
 			for workers := range 5 {
-				m, n, k := d[0], d[1], d[2]
-				want, c := filled(m, n), filled(m, n)
-				a, b := filled(m, k), filled(k, n)
-				if along {
-					b = filled(n, k).T()
-				}
+				want, c, a, b := filled(m, n), filled(m, n), a, b
 				if err := gemm.Multiply(want, a, b, gemm.WithWorkers(workers)); err != nil {
 					t.Fatal(err)
 				}
