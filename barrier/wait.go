@@ -63,8 +63,8 @@ func (b *Barrier) TryWaitParity(parity uint32, timeout time.Duration) bool {
 	return b.awaitParity("TryWaitParity", parity, max(timeout, 0))
 }
 
-// awaitParity waits until the phase of that parity has completed, at most for limit, which may be 0, and reports whether
-// it has.
+// awaitParity waits until the phase of that parity has completed, at most for
+// limit, which may be 0, and reports whether it has.
 func (b *Barrier) awaitParity(op string, parity uint32, limit time.Duration) bool {
 	w := b.word.Load()
 	if isDead(w) {

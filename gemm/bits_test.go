@@ -33,8 +33,8 @@ func testSameBits[O gemm.Output, I gemm.Element](t *testing.T) {
 	}
 }
 
-// sameEverywhere computes plain on rings of any depth, crew and tile, and in any layout, there and elsewhere, packed and
-// not, and checks that want is what comes out.
+// sameEverywhere computes plain on rings of any depth, crew and tile, and in any layout, there and elsewhere, packed
+// and not, and checks that want is what comes out.
 func sameEverywhere[O gemm.Output, I gemm.Element](t *testing.T, plain spec, want []O) {
 	t.Helper()
 	try := func(change func(*spec), opts ...gemm.Option) {

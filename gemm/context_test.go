@@ -120,8 +120,8 @@ func TestCancelPack(t *testing.T) {
 	}
 }
 
-// TestCancelAnywhere cancels a product of many stages, and one that streams B, the first time it looks, the second time,
-// and so on until it succeeds.
+// TestCancelAnywhere cancels a product of many stages, and one that streams B, the first time it looks, the second
+// time, and so on until it succeeds.
 func TestCancelAnywhere(t *testing.T) {
 	before := idle()
 	for _, workers := range []int{1, 2, 4} {

@@ -132,8 +132,10 @@ func TestUnpackedWhich(t *testing.T) {
 				if b.Cols = tc.n; tc.tb {
 					b = gemm.NewMatrix[float32](tc.n, tc.k).T()
 				}
-				u, o := k.Unpacked(asm.F32), operands[float32, float32]{c: c, a: a, b: b}
-				if is := unpacks(t, o, append(slices.Clip(opts), tc.opts...)); is != (tc.want && u != nil && (!tc.tb || u.Vector[asm.VectorAlong] != nil)) {
+				u := k.Unpacked(asm.F32)
+				want := tc.want && u != nil && (!tc.tb || u.Vector[asm.VectorAlong] != nil)
+				o := operands[float32, float32]{c: c, a: a, b: b}
+				if is := unpacks(t, o, append(slices.Clip(opts), tc.opts...)); is != want {
 					t.Errorf("%dx%dx%d: packs nothing is %v", tc.m, tc.n, tc.k, is)
 				}
 			})

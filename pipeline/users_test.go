@@ -14,9 +14,11 @@ func TestRingConfig(t *testing.T) {
 	}
 	good := RingConfig{Depth: 1, CTAs: 1, Producers: 1, Consumers: 1}
 	for want, change := range map[string]func(c *RingConfig){
-		"":                                    func(c *RingConfig) { *c = RingConfig{MaxDepth, MaxCTAs, barrier.MaxCount, barrier.MaxCount, true} },
-		"0 producers are outside 1..1048575":  func(c *RingConfig) { c.Producers = 0 },
-		"-1 producers are outside 1..1048575": func(c *RingConfig) { c.Producers = -1 },
+		"": func(c *RingConfig) {
+			*c = RingConfig{MaxDepth, MaxCTAs, barrier.MaxCount, barrier.MaxCount, true}
+		},
+		"0 producers are outside 1..1048575":       func(c *RingConfig) { c.Producers = 0 },
+		"-1 producers are outside 1..1048575":      func(c *RingConfig) { c.Producers = -1 },
 		"1048576 producers are outside 1..1048575": func(c *RingConfig) { c.Producers = barrier.MaxCount + 1 },
 		"0 consumers are outside 1..1048575":       func(c *RingConfig) { c.Consumers, c.PerCTA = 0, true },
 		"1048576 consumers are outside 1..1048575": func(c *RingConfig) { c.Consumers = barrier.MaxCount + 1 },
