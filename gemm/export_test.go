@@ -1,7 +1,6 @@
 package gemm
 
 import (
-	"cmp"
 	"runtime"
 	"time"
 	"unsafe"
@@ -56,7 +55,10 @@ func (e *Engine) byPlan(in *slab, s *settings, g plan.Plan) (st Stats, err error
 func (e *Engine) prepared(c, a, b AnyMatrix, opts []Option) (*slab, *settings, error) {
 	s := e.defaults
 	in := slab{product: product{c: c.view(), a: a.view(), b: b.view()}}
-	err := cmp.Or(s.apply(opts), s.prepare(&in.product))
+	err := s.apply(opts)
+	if err == nil {
+		err = s.prepare(&in.product)
+	}
 	if err == nil {
 		in.survey(plan.Here)
 	}
