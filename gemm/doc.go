@@ -179,4 +179,4 @@ package gemm
 // The files, each before those that it uses: multiply, explain, a call; packed_binary, packed; engine; prepare; run,
 // what workers share, and ring, columns_compute, columns_turned, columns_swept, columns, slabs, how; slab, what one
 // goroutine computes, and slab_dots, slab_unpacked, stream, how; strip, scratch, behind; option, stats, matrix;
-// epilogue, finish, sums; product, panels, view.
+// epilogue, sums; product, finish, panels, view.

@@ -2,17 +2,6 @@ package plan
 
 import "example.com/leafhopper/asm"
 
-// A product of few elements and a deep K is a few dot products.
-const (
-	DotMost   = 16        // most elements of C
-	dotTile   = 3         // elements of a tile for each of them, at least: tiles of kernels in Go are small
-	dotBlocks = 8         // fewest blocks of K, of which there are to be as many as elements
-	dotFew    = 7         // most vectors of A and B there
-	DotStep   = 8         // most elements from one of a vector to the next
-	dotShare  = 128 << 10 // fewest bytes of A and B that are worth a worker
-	dotBlind  = 4 << 20   // most flops during which nobody looks at a context
-)
-
 // dotted reports whether the product is best computed as dot products. Tiles that need no panels are soon faster.
 func (q *Problem) dotted() bool {
 	size, blocks := q.M*q.N, q.M*q.N // of K, at least: one for each element

@@ -41,3 +41,14 @@ func CallLimit(k *asm.Kernel) int {
 
 // TileFlops returns the flops of a register tile of k, words deep.
 func TileFlops(k *asm.Kernel, words int) int { return FlopsOf(k.MR, k.NR, words*k.KPack) }
+
+// A product of few elements and a deep K is a few dot products.
+const (
+	DotMost   = 16        // most elements of C
+	dotTile   = 3         // elements of a tile for each of them, at least: tiles of kernels in Go are small
+	dotBlocks = 8         // fewest blocks of K, of which there are to be as many as elements
+	dotFew    = 7         // most vectors of A and B there
+	DotStep   = 8         // most elements from one of a vector to the next
+	dotShare  = 128 << 10 // fewest bytes of A and B that are worth a worker
+	dotBlind  = 4 << 20   // most flops during which nobody looks at a context
+)

@@ -207,5 +207,26 @@ type RingCut struct {
 	BytesChain         int // those of an unfinished block, laid out like them, if blocks have several stages
 }
 
+// A refusal is why a product is not shared in some way; see [Problem.why].
+type refusal uint8
+
+const (
+	fits refusal = iota // it may be
+	// Not by columns:
+	manyRows
+	smallB
+	turnedC
+	liesNear
+	longA
+	slabsFirst
+	// Not by slabs:
+	muchEach
+	muchWork
+	farA
+	columnsFirst
+	packsAgain
+	noRoom
+)
+
 // TinyPlan is that of all that is too small to think about.
 var TinyPlan = Plan{Workers: 1}

@@ -28,27 +28,6 @@ func mega(x float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// A refusal is why a product is not shared in some way; see [Problem.why].
-type refusal uint8
-
-const (
-	fits refusal = iota // it may be
-	// Not by columns:
-	manyRows
-	smallB
-	turnedC
-	liesNear
-	longA
-	slabsFirst
-	// Not by slabs:
-	muchEach
-	muchWork
-	farA
-	columnsFirst
-	packsAgain
-	noRoom
-)
-
 // why returns what no means for q, of which g is the plan by slabs.
 func (q *Problem) why(no refusal, g *Plan) string {
 	switch workers := q.AtOnce(); no {
