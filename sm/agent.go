@@ -67,6 +67,8 @@ type Thread struct {
 	stores []copyOp    // those of bulk groups that have not landed, under Check or if there is a trace
 	loose  []copyOp    // of its copies, those that complete nothing
 	closed []int       // of these, how many are in each group or in an older one
+	bulks  groups      // of bulk copies
+	asyncs groups      // of closed
 }
 
 // newThread returns a thread whose copies land when execute says.
@@ -115,6 +117,7 @@ type Warpgroup struct {
 	agent
 	warps [groupSize / warpSize]*Warp // those that have been asked for
 	mma   *wgmma.Warpgroup            // nil until it is needed
+	mmas  groups                      // of instructions
 }
 
 // Rank returns the warpgroup's number in the block.
@@ -135,9 +138,12 @@ func (w *Warpgroup) Warp(i int) *Warp {
 }
 
 // FenceProxyAsync is fence.proxy.async: it orders what the agent has written to shared
-// memory before the copies and wgmma instructions that are issued after it (PTX 9.7.13.4).
-// Go orders memory for everybody at once, so it has no effect.
-func (a *agent) FenceProxyAsync() { a.enter("FenceProxyAsync") }
+// memory, or has been told of, before the copies and wgmma instructions that are issued after it (PTX 9.7.13.4).
+// Go orders memory for everybody at once: what lacks it is known under Check.
+func (a *agent) FenceProxyAsync() {
+	a.enter("FenceProxyAsync")
+	a.run.history.fence()
+}
 
 // FenceBarrierInit is fence.mbarrier_init.release.cluster, which makes the
 // initialisation of mbarriers visible to the cluster. It has no effect here.
@@ -165,7 +171,9 @@ func (a *agent) ThreadFence(s Scope) {
 	if !a.cta.launch.Check {
 		runtime.Gosched() // it is what loops until memory changes call, which others change
 	}
+	a.cta.told.exchange(a.run.history)
 	if s >= ScopeCluster && !a.cta.alone() {
 		a.cta.cluster.fence(a)
+		a.cta.cluster.fenced.exchange(a.run.history)
 	}
 }

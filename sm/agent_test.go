@@ -147,6 +147,7 @@ func TestPlaceOfMisuse(t *testing.T) {
 		line := 0
 		f := fault(t, launch(t, sm.Config{Block: sm.Dim3{X: 128}, Check: true}, func(b *sm.Block) {
 			s, bar := sm.Shared[bf16.BF16](b, 2*64*64, 1024), b.Barrier()
+			clear(s.Elements())
 			b.Warpgroups(func(w *sm.Warpgroup) {
 				d := w.Accumulators(wgmma.F32, 64)
 				w.Fence()
@@ -176,14 +177,15 @@ func TestMisuseOnce(t *testing.T) {
 	f := fault(t, launch(t, sm.Config{Block: sm.Dim3{X: 128}, Check: true}, func(b *sm.Block) {
 		s := sm.Shared[bf16.BF16](b, 2*64*64, 1024)
 		b.Warpgroups(func(w *sm.Warpgroup) {
-			d := w.Accumulators(wgmma.F32, 64)
+			d, x := w.Accumulators(wgmma.F32, 64), s.Elements() // where nobody sees who overwrites what
+			clear(x)
 			w.Fence()
 			for range 4 {
 				w.MMA(wgmma.Op{Kind: wgmma.BF16F32, N: 64}, d, s.KMajor(tile.Swizzle128B),
 					s.At(64*64).KMajor(tile.Swizzle128B))
 			}
 			w.CommitGroup()
-			s.Store(w, 5, 1)
+			x[5] = 1
 			w.WaitGroup(0)
 		})
 	}))

@@ -101,7 +101,7 @@ func SharedRank(r Region) int { return r.region().cta.rank }
 // Load returns element i.
 func (a *Array[T]) Load(by Agent, i int) T {
 	if uint(i) >= uint(len(a.data)) || a.watched(by) {
-		a.access(by, "Load", i, 1)
+		a.access(by, "Load", i, 1, generic)
 	}
 	return a.data[i]
 }
@@ -109,7 +109,7 @@ func (a *Array[T]) Load(by Agent, i int) T {
 // Store sets element i to v.
 func (a *Array[T]) Store(by Agent, i int, v T) {
 	if uint(i) >= uint(len(a.data)) || a.watched(by) {
-		a.access(by, "Store", i, 1).deed()
+		a.access(by, "Store", i, 1, generic|writes).deed()
 	}
 	a.data[i] = v
 }
@@ -117,7 +117,7 @@ func (a *Array[T]) Store(by Agent, i int, v T) {
 // Read copies the elements from i on to dst.
 func (a *Array[T]) Read(by Agent, i int, dst []T) {
 	if i < 0 || i > len(a.data)-len(dst) || a.watched(by) {
-		a.access(by, "Read", i, len(dst))
+		a.access(by, "Read", i, len(dst), generic)
 	}
 	copy(dst, a.data[i:i+len(dst)])
 }
@@ -125,7 +125,7 @@ func (a *Array[T]) Read(by Agent, i int, dst []T) {
 // Write copies src to the elements from i on.
 func (a *Array[T]) Write(by Agent, i int, src []T) {
 	if i < 0 || i > len(a.data)-len(src) || a.watched(by) {
-		a.access(by, "Write", i, len(src)).deed()
+		a.access(by, "Write", i, len(src), generic|writes).deed()
 	}
 	copy(a.data[i:i+len(src)], src)
 }
@@ -138,23 +138,33 @@ func (a *Array[T]) watched(by Agent) bool {
 }
 
 // access is an access of the elements i to i+n-1, by the agent that it returns.
-func (a *Array[T]) access(by Agent, op string, i, n int) *agent {
+func (a *Array[T]) access(by Agent, op string, i, n int, how manner) *agent {
 	g := by.base()
 	g.enterFrom(op, 1)
 	if i < 0 || n < 0 || i > a.n-n {
 		g.fail(RuleShared, "elements %d to %d of %s, which has %d", i, i+n-1, a.decl.name(), a.n)
 	}
 	g.reach(a.cta)
+	if h := g.run.history; h != nil {
+		size := sizeof[T]()
+		g.access(a.cta, a.offset+i*size, n*size, h.order.note(h, event{
+			mark: g.mark(), op: op, manner: how, component: h.own[0].component, count: h.now(),
+		}))
+	}
 	return g
 }
 
 // Bytes returns the memory itself. No check sees what is done with it.
 func (a *Array[T]) Bytes() []byte {
+	a.cta.bare(a.offset, a.Size())
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(a.data))), a.Size())
 }
 
 // Elements returns the memory itself. No check sees what is done with it.
-func (a *Array[T]) Elements() []T { return a.data }
+func (a *Array[T]) Elements() []T {
+	a.cta.bare(a.offset, a.Size())
+	return a.data
+}
 
 // KMajor returns the matrix descriptor of a K-major operand that begins here, in rows of
 // a swizzle's span, as a tensor load with that swizzle writes them. The next step of K in

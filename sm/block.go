@@ -59,8 +59,10 @@ type cta struct {
 	warps []warpSync
 	taken []bool // the warps that are in a part
 
+	cells  []cell // of the bytes of mem, under Check
 	alive  alive
 	fenced atomic.Bool // accesses of other CTAs come after a ThreadFence
+	told   meeting     // of those who have executed one
 }
 
 func (c *cta) reset(idx Dim3) {
@@ -71,7 +73,10 @@ func (c *cta) reset(idx Dim3) {
 	c.named = [namedBarriers]namedBarrier{}
 	c.warps, c.taken = nil, nil
 	c.alive = alive{}
+	clear(c.cells)
+	c.cells = c.cells[:0]
 	c.fenced.Store(false)
+	c.told = meeting{}
 	c.main = newRunner(c, nil)
 	c.body = &agent{run: c.main, cta: c, kind: "the kernel function"}
 	if c.launch.Check && c.mem != nil {
@@ -153,7 +158,7 @@ func Shared[T any](b *Block, n, align int) *Array[T] {
 		c.body.fail(RuleShared, "alignment %d, want a power of two up to %d", align, swizzlePeriod)
 	}
 	offset := c.reserve(n*size, max(align, t.Align()))
-	c.declared = &declaration{site: c.main.site, call: "Shared", before: c.declared}
+	c.declared = &declaration{site: c.main.site, call: "Shared", before: c.declared, at: offset, size: size, n: n}
 	c.place(offset)
 	a := &Array[T]{cta: c, home: c, offset: offset, n: n, decl: c.declared, data: elements[T](c, offset, n)}
 	if c.launch.Check {
@@ -255,7 +260,7 @@ func (c *cta) newBarriers(call, suffix string, n int, word func(i int) *barrier.
 	c.place(offset)
 	bars := make([]Barrier, n)
 	for i := range bars {
-		m := &mbar{cta: c, decl: c.declared, suffix: suffix, index: i, of: n, b: word(i)}
+		m := &mbar{cta: c, decl: c.declared, suffix: suffix, index: i, of: n, b: word(i), told: meeting{remembers: true}}
 		bars[i] = Barrier{c, len(c.barriers), m}
 		c.barriers = append(c.barriers, m)
 	}
@@ -290,6 +295,9 @@ func (c *cta) exit() {
 	}
 	if f := c.launch.sched.into(c); f != nil {
 		c.blame(f.by.site, RuleExit, "the %v is still on its way: nobody has waited for all of its bytes", f)
+	}
+	if o := c.cluster.order; o != nil && o.early != nil && o.early.cta == c {
+		o.early.told()
 	}
 	c.depart()
 }

@@ -87,6 +87,9 @@ func exitTwins() []twin {
 		},
 		rule: sm.RuleBarrier,
 		want: []string{"copy issued by thread 0 at", "LoadBulk: full phase 0 (last arrived: ", "tx-count out of range"},
+		also: map[sm.Rule][]string{
+			sm.RuleRace: {"thread 0 at", "LoadBulk: elements 0 to 51199 of buf, for full phase 0: not ordered after"},
+		},
 	}, {
 		name: "a load that is larger than its destination", cfg: named("spill"),
 		kernel: func(broken bool) sm.Kernel {

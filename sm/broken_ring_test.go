@@ -72,6 +72,7 @@ func ringTwins() []twin {
 		want: []string{"ring, CTA (0,0,0)", "load by thread 0 at", "completes full[", "phase 3",
 			"nobody has seen complete"},
 		also: map[sm.Rule][]string{
+			sm.RuleRace:     {" of buf", ": not ordered after the ", " by ", " full[0] phase 0", " does not know "},
 			sm.RuleDeadlock: {" for full["},
 			// The producer comes a second time too early; with the build tag invariants the consumers may, too.
 			sm.RuleBarrier: {"thread ", ": Arrive", "] phase ", "(last arrived: "},
@@ -99,6 +100,7 @@ func ringTwins() []twin {
 		also: map[sm.Rule][]string{
 			sm.RuleExit:  {"full[", "phase"},
 			sm.RuleBytes: {"full[", "bytes too many"},
+			sm.RuleRace:  {"bytes of which come behind the phase that they were to complete, in full["},
 		},
 	}, {
 		name: "producer stops one tile early", cfg: cfg, kernel: broken(ring{tiles: 1}),

@@ -50,6 +50,7 @@ func LoadBulk[T any](t *Thread, dst *Array[T], src []T, bar *Barrier) {
 	t.holds(g, "destination", len(from.Bytes))
 	b := t.bar(bar, g.cta)
 	t.arriving(b)
+	t.flight.into = area{cta: g.cta, at: g.offset, n: len(from.Bytes)}
 	t.check(t.bulk.LoadBulk(g.cta.shared(), g.offset, from, 0, len(from.Bytes), b.b))
 }
 
@@ -62,6 +63,7 @@ func LoadBulkMulticast[T any](t *Thread, dst *Array[T], src []T, bar *Barrier, m
 	t.holds(g, "destination", len(from.Bytes))
 	for _, b := range t.receivers(mask, bar) {
 		t.arriving(b)
+		t.flight.into = area{cta: b.cta, at: g.offset, n: len(from.Bytes)}
 		t.check(t.bulk.LoadBulk(b.cta.shared(), g.offset, from, 0, len(from.Bytes), b.b))
 	}
 }
@@ -73,6 +75,7 @@ func StoreBulk[T any](t *Thread, dst []T, src *Array[T]) {
 	g := t.own(src, "source")
 	to := global(dst)
 	t.holds(g, "source", len(to.Bytes))
+	t.flight.from = area{cta: g.cta, at: g.offset, n: len(to.Bytes)}
 	t.check(t.bulk.StoreBulk(to, 0, g.cta.shared(), g.offset, len(to.Bytes)))
 }
 
@@ -86,6 +89,7 @@ func StoreReduceBulk[T any](t *Thread, op tile.ReduceOp, dst []T, src *Array[T])
 	if !g.typed {
 		t.fail(RuleBytes, "%T has no elements that a copy can combine", src)
 	}
+	t.flight.from = area{cta: g.cta, at: g.offset, n: len(to.Bytes)}
 	t.check(t.bulk.ReduceBulk(to, 0, op, g.typ, g.cta.shared(), g.offset, len(to.Bytes)))
 }
 
@@ -113,6 +117,7 @@ func (t *Thread) ReduceBulk(op tile.ReduceOp, dst, src Region, bar *Barrier) {
 	if !from.typed || from.typ != to.typ {
 		t.fail(RuleBytes, "%T and %T are not of one type that a copy can combine", dst, src)
 	}
+	t.flight.into.how |= combines
 	t.check(t.bulk.ReduceShared(to.cta.shared(), to.offset, op, from.typ,
 		from.cta.shared(), from.offset, from.bytes, b.b))
 }
@@ -125,6 +130,8 @@ func (t *Thread) exchange(dst, src Region, bar *Barrier) (to, from region, b *mb
 	if t.flight.reads = true; from.bytes > 0 {
 		t.flight.now = t.copies(t.flight.now)
 	}
+	t.flight.from = area{cta: from.cta, at: from.offset, n: from.bytes}
+	t.flight.into = area{cta: to.cta, at: to.offset, n: from.bytes}
 	return to, from, b
 }
 
@@ -140,6 +147,7 @@ func StoreAsync[T any](t *Thread, dst *Array[T], v T, bar *Barrier) {
 	t.holds(g, "destination", len(bytes))
 	b := t.bar(bar, g.cta)
 	t.arriving(b)
+	t.flight.into = area{cta: g.cta, at: g.offset, n: len(bytes)}
 	t.check(t.bulk.StoreAsync(g.cta.shared(), g.offset, bytes, b.b))
 }
 
@@ -152,5 +160,6 @@ func ReduceAsync[T uint32 | int32 | uint64](t *Thread, op tile.ReduceOp, dst *Ar
 	t.holds(g, "destination", len(bytes))
 	b := t.bar(bar, g.cta)
 	t.arriving(b)
+	t.flight.into = area{cta: g.cta, at: g.offset, n: len(bytes), how: combines}
 	t.check(t.bulk.ReduceAsync(g.cta.shared(), g.offset, op, g.typ, bytes, b.b))
 }

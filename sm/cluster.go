@@ -27,6 +27,8 @@ type cluster struct {
 
 	sync   clusterBarrier
 	fences fences
+	order  *order  // under Check
+	fenced meeting // of those who have executed a ThreadFence of its scope
 }
 
 // placed is a declaration, and its bytes in shared memory.
@@ -102,6 +104,10 @@ func (c *cluster) reset(i int) {
 	c.claimed, c.first = 0, nil
 	c.sync = clusterBarrier{cluster: c}
 	c.fences = fences{}
+	c.fenced = meeting{}
+	if c.launch.Check {
+		c.order = newOrder()
+	}
 }
 
 // fence orders what a's CTA has done, and what a does next in shared memory, before what those do
@@ -245,6 +251,7 @@ type clusterBarrier struct {
 	arrived int
 	waiters []*runner
 	clock   clock // released by those who have arrived
+	told    meeting
 }
 
 // threads returns how many have to arrive, as far as is known: CTAs that have not
@@ -270,15 +277,18 @@ func (b *clusterBarrier) arrive(a *agent) {
 	a.clusterArrived = true
 	b.arrived += a.lanes
 	a.cta.release(&b.clock)
+	b.told.arrive(a.run.history)
 	a.clusterPhase = b.phase
 	if b.arrived < b.threads() {
 		return
 	}
 	b.arrived = 0
 	b.phase++
+	b.told.complete()
 	b.cluster.progressed()
 	for _, r := range b.waiters {
 		r.cta.acquire(&b.clock)
+		b.told.tell(r.history)
 		r.ready()
 	}
 	b.waiters = b.waiters[:0]
@@ -292,6 +302,7 @@ func (b *clusterBarrier) wait(a *agent) {
 	b.mu.Lock()
 	if b.phase > a.clusterPhase {
 		a.cta.acquire(&b.clock)
+		b.told.tell(a.run.history)
 		b.mu.Unlock()
 		return
 	}

@@ -21,10 +21,12 @@ type copyOp struct {
 	bar *mbar // that its bytes complete, or nil
 	now clock // what the CTA knew when it issued it
 
-	reads     bool      // shared memory of its CTA
-	committed bool      // it is in a bulk group
-	sum       uint64    // under Check, of the source of a store when it was issued
-	issued    time.Time // if there is a trace
+	from, into area      // shared memory that it reads and writes
+	event      uint32    // of the latter, under Check
+	reads      bool      // shared memory of its CTA
+	committed  bool      // it is in a bulk group
+	sum        uint64    // under Check, of the source of a store when it was issued
+	issued     time.Time // if there is a trace
 }
 
 // String returns what a schedule calls the copy.
@@ -82,12 +84,16 @@ func (t *Thread) execute(c *tile.Transfer) {
 	op.Transfer, op.cta, op.op, op.issued = c, t.cta, t.run.op, l.Trace.now()
 	if m := op.bar; m != nil {
 		m.load(&t.agent)
-		c.Complete = func(_ *barrier.Barrier, bytes int) { m.landed(&op.now, bytes) }
+		c.Complete = func(_ *barrier.Barrier, bytes int) {
+			op.lands()
+			m.landed(&op.now, bytes)
+		}
 	} else if c.Grouped() {
 		t.stored = op
 	} else {
 		t.loose = append(t.loose, op)
 	}
+	t.orders(&op)
 	if l.Check && c.Source() != nil {
 		op.sum = op.sources()
 	}
@@ -208,6 +214,7 @@ func (t *Thread) LoadTensor(dst Region, m *tile.TensorMap, bar *Barrier, coord .
 	b := t.bar(bar, g.cta)
 	at := t.coords(coord)
 	t.arriving(b)
+	t.flight.into = boxed(g.cta, g.offset, m)
 	t.check(t.bulk.Load(g.cta.shared(), g.offset, m, at, b.b))
 }
 
@@ -222,6 +229,7 @@ func (t *Thread) LoadTensorMulticast(dst Region, m *tile.TensorMap, bar *Barrier
 	at := t.coords(coord)
 	for _, b := range t.receivers(mask, bar) {
 		t.arriving(b)
+		t.flight.into = boxed(b.cta, g.offset, m)
 		t.check(t.bulk.Load(b.cta.shared(), g.offset, m, at, b.b))
 	}
 }
@@ -253,7 +261,9 @@ func (t *Thread) StoreTensor(m *tile.TensorMap, src Region, coord ...int) {
 	t.use("StoreTensor")
 	g := t.own(src, "source")
 	t.fits(m, g, "source")
-	t.check(t.bulk.Store(m, t.coords(coord), g.cta.shared(), g.offset))
+	at := t.coords(coord)
+	t.flight.from = area{cta: g.cta, at: g.offset, box: m, coord: at}
+	t.check(t.bulk.Store(m, at, g.cta.shared(), g.offset))
 }
 
 // ReduceTensor is StoreTensor that combines each element with the tensor's (PTX
@@ -262,7 +272,9 @@ func (t *Thread) ReduceTensor(op tile.ReduceOp, m *tile.TensorMap, src Region, c
 	t.use("ReduceTensor")
 	g := t.own(src, "source")
 	t.fits(m, g, "source")
-	t.check(t.bulk.Reduce(m, op, t.coords(coord), g.cta.shared(), g.offset))
+	at := t.coords(coord)
+	t.flight.from = area{cta: g.cta, at: g.offset, box: m, coord: at}
+	t.check(t.bulk.Reduce(m, op, at, g.cta.shared(), g.offset))
 }
 
 // PrefetchTensor is the hint that the box at coord will be loaded (PTX
@@ -277,6 +289,7 @@ func (t *Thread) PrefetchTensor(m *tile.TensorMap, coord ...int) {
 func (t *Thread) CommitGroup() {
 	t.use("CommitGroup")
 	t.bulk.CommitGroup()
+	t.bulks.close()
 	for i := range t.stores {
 		t.stores[i].committed = true
 	}
@@ -289,6 +302,7 @@ func (t *Thread) WaitGroup(n int) {
 	t.groups(n)
 	t.sources()
 	t.bulk.WaitGroup(n)
+	t.bulks.wait(t.run.history, n)
 	t.settle()
 }
 
@@ -310,6 +324,7 @@ func (t *Thread) WaitGroupRead(n int) {
 	t.groups(n)
 	t.sources()
 	t.bulk.WaitGroupRead(n)
+	t.bulks.wait(t.run.history, n)
 }
 
 // sources checks that nothing has changed what the thread's stores are yet to read.

@@ -13,18 +13,17 @@ import (
 )
 
 // lost is a kernel whose threads lose an update if one is switched away between a load and a
-// store.
+// store, which no check sees.
 func lost(b *sm.Block) {
-	count := sm.Shared[int32](b, 1, 4)
+	count := &sm.Shared[atomic.Int32](b, 1, 4).Elements()[0]
+	count.Store(0)
 	b.Threads(func(t *sm.Thread) {
-		if t.Rank() == 0 {
-			count.Store(t, 0, 0)
-		}
+		t.ThreadFence(sm.ScopeBlock)
+		n := count.Load()
+		t.ThreadFence(sm.ScopeBlock)
+		count.Store(n + 1)
 		t.SyncThreads()
-		n := count.Load(t, 0)
-		count.Store(t, 0, n+1)
-		t.SyncThreads()
-		n = count.Load(t, 0)
+		n = count.Load()
 		assert(n == int32(b.Dim.Size()), "an update is lost: %d", n)
 	})
 }
@@ -35,10 +34,10 @@ func TestExploreShrinks(t *testing.T) {
 		cfg  sm.Config
 		want []string
 	}{
-		{sm.Config{Block: sm.Dim3{X: 2}}, []string{"before Store at explore_test.go:", " -> thread "}},
-		{sm.Config{Block: sm.Dim3{X: 64}}, []string{"before Store at explore_test.go:", " -> thread "}},
+		{sm.Config{Block: sm.Dim3{X: 2}}, []string{"before ThreadFence at explore_test.go:", " -> thread "}},
+		{sm.Config{Block: sm.Dim3{X: 64}}, []string{"before ThreadFence at explore_test.go:", " -> thread "}},
 		{sm.Config{Block: sm.Dim3{X: 8}, Grid: sm.Dim3{X: 3}}, []string{
-			" of CTA (", "before Store at explore_test.go:", " -> thread ",
+			" of CTA (", "before ThreadFence at explore_test.go:", " -> thread ",
 		}},
 	} {
 		f := fault(t, sm.Explore(t.Context(), c.cfg, 100, lost))
@@ -66,7 +65,8 @@ func TestExploreCopies(t *testing.T) {
 			x.Write(t, 0, in)
 			bar.ArriveTx(t, 1, 16)
 			sm.LoadBulk(t, x, []int32{7, 7, 7, 7}, bar)
-			n := x.Load(t, 3)
+			t.ThreadFence(sm.ScopeBlock)
+			n := x.Elements()[3] // which no check sees
 			bar.WaitParity(t, 0)
 			assert(n == 3, "the copy has landed: %d", n)
 		})
@@ -90,14 +90,15 @@ func TestExploreCopies(t *testing.T) {
 // schedules that Explore tries as well.
 func TestExploreSpins(t *testing.T) {
 	f := fault(t, sm.Explore(t.Context(), sm.Config{Block: sm.Dim3{X: 8}}, 5, func(b *sm.Block) {
-		turn := sm.Shared[int32](b, 1, 4)
+		turn := &sm.Shared[atomic.Int32](b, 1, 4).Elements()[0]
 		b.Threads(func(t *sm.Thread) {
 			if t.Rank() == 7 {
-				turn.Store(t, 0, 7)
+				turn.Store(7)
 			}
-			for turn.Load(t, 0) != int32(t.Rank()) {
+			for turn.Load() != int32(t.Rank()) {
+				t.ThreadFence(sm.ScopeBlock)
 			}
-			turn.Store(t, 0, int32(t.Rank()-1))
+			turn.Store(int32(t.Rank() - 1))
 			assert(t.Rank() != 0, "the last")
 		})
 	}))
@@ -264,16 +265,17 @@ func TestVerify(t *testing.T) {
 	}}
 	kernel := func(sync bool) sm.Kernel {
 		return func(b *sm.Block) {
-			x := sm.Shared[int32](b, 1, 4)
+			x := &sm.Shared[atomic.Int32](b, 1, 4).Elements()[0]
 			b.Threads(func(t *sm.Thread) {
+				t.ThreadFence(sm.ScopeBlock)
 				if t.Rank() == 0 {
-					x.Store(t, 0, 42)
+					x.Store(42)
 				}
 				if sync {
 					t.SyncThreads()
 				}
 				if t.Rank() == 1 {
-					out = x.Load(t, 0)
+					out = x.Load()
 				}
 			})
 		}

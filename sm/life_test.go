@@ -197,20 +197,19 @@ func TestGoMutex(t *testing.T) {
 	defer cancel()
 	var mu sync.Mutex
 	err := sm.Launch(ctx, sm.Config{Grid: sm.Dim3{X: 2}, Block: sm.Dim3{X: 4}, Check: true}, func(b *sm.Block) {
-		x := sm.Shared[int32](b, 1, 16)
 		b.Threads(func(t *sm.Thread) {
-			x.Load(t, 0)
+			t.ThreadFence(sm.ScopeBlock)
 			mu.Lock()
 			defer mu.Unlock()
 			for range 100 {
-				x.Store(t, 0, x.Load(t, 0)+1)
+				t.ThreadFence(sm.ScopeBlock)
 			}
 		})
 	})
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("%v, want the cause", err)
 	}
-	contains(t, err, "thread ", "has come to no operation since Load at life_test.go:")
+	contains(t, err, "thread ", "has come to no operation since ThreadFence at life_test.go:")
 }
 
 // TestOwnGoroutines: what a kernel starts itself may act for its agent, one at a time. Under Check two at once are

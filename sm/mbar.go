@@ -24,6 +24,9 @@ type mbar struct {
 	leaving int    // threads that drop out as soon as this phase is over
 	waiters queue  // for the current phase
 	clock   clock  // released by who has arrived or landed
+	told    meeting
+	copies  uint32 // the component of those that complete bytes, if there are any
+	done    uint32 // phases that it counts
 
 	// Of the current phase, for reports:
 	expected int // bytes
@@ -126,6 +129,7 @@ func (m *mbar) arrive(a *agent, n, bytes int, drop bool) (t Token) {
 		t = m.b.ArriveN(n)
 	}
 	m.clock.join(&now)
+	m.told.arrive(a.run.history)
 	m.arrived = a.deed()
 	m.note(m.arrived.site, bytes)
 	m.advance()
@@ -193,6 +197,7 @@ func (m *mbar) balance(tx int) string {
 func (m *mbar) quit(a *agent, phase uint64, n int) {
 	m.mu.Lock()
 	defer m.unlock(a)
+	m.told.arrive(a.run.history)
 	if phase > m.phase {
 		m.leaving += n
 		return
@@ -237,6 +242,7 @@ func (m *mbar) advance() {
 		return
 	}
 	m.phase++
+	m.over()
 	m.dropped = !s.Live
 	m.expected, m.expects = 0, m.expects[:0]
 	m.cta.cluster.progressed()
@@ -244,7 +250,7 @@ func (m *mbar) advance() {
 		m.b.TestWaitParity(uint32(m.phase - 1)) // what they have seen, for the build tag invariants
 	}
 	for r := m.waiters.pop(); r != nil; r = m.waiters.pop() {
-		m.observe(r.cta)
+		m.observe(r)
 		r.ready()
 	}
 	if n := m.leaving; n > 0 {
@@ -253,10 +259,11 @@ func (m *mbar) advance() {
 	}
 }
 
-// observe notes that an agent of c knows the last completed phase to be over.
-func (m *mbar) observe(c *cta) {
+// observe notes that r knows the last completed phase to be over.
+func (m *mbar) observe(r *runner) {
 	m.observed = m.phase
-	c.acquire(&m.clock)
+	r.cta.acquire(&m.clock)
+	m.told.tell(r.history)
 }
 
 // wait waits until over, which looks at the state, says so.
@@ -281,7 +288,7 @@ func (m *mbar) test(a *agent, over func() bool, queue bool) bool {
 	race.Acquire(unsafe.Pointer(&m.mu))
 	defer m.unlock(a)
 	if over() {
-		m.observe(a.cta)
+		m.observe(a.run)
 		return true
 	}
 	if queue {

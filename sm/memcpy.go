@@ -51,6 +51,7 @@ func (a *agent) CommitAsync() {
 	a.enter("CommitAsync")
 	if t := a.lane(); len(t.loose) > 0 { // else all groups are over, and so is this one
 		t.closed = append(t.closed, len(t.loose))
+		t.asyncs.close()
 	}
 }
 
@@ -106,7 +107,9 @@ func MemcpyAsync[T any](a Agent, dst *Array[T], src []T, to Completion) {
 		r = dst.region()
 	}
 	bytes := global(src).Bytes
+	into := area{cta: r.cta, at: r.offset, n: len(bytes), how: generic} // cp.async is in its proxy
 	if to == nil {
+		t.flight.into = into
 		t.check(t.bulk.CopyAsync(r.cta.shared(), r.offset, bytes, nil))
 		return
 	}
@@ -114,6 +117,7 @@ func MemcpyAsync[T any](a Agent, dst *Array[T], src []T, to Completion) {
 	t.beside(m, r.cta)
 	m.expect(g, len(bytes))
 	t.arriving(m)
+	t.flight.into = into
 	t.check(t.bulk.CopyAsync(r.cta.shared(), r.offset, bytes, m.b))
 }
 
@@ -136,6 +140,7 @@ func (a *agent) lane() *Thread {
 // finishAll lands the thread's copies that complete nothing.
 func (t *Thread) finishAll() {
 	t.closed = append(t.closed, len(t.loose))
+	t.asyncs.close()
 	t.finish(len(t.closed))
 }
 
@@ -149,5 +154,6 @@ func (t *Thread) finish(n int) {
 	for i := range t.closed {
 		t.closed[i] -= landed
 	}
+	t.asyncs.wait(t.run.history, len(t.closed))
 	t.cta.launch.sched.settle()
 }

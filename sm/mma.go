@@ -46,6 +46,7 @@ func (w *Warpgroup) MMA(op wgmma.Op, d *wgmma.Accumulator, a wgmma.Operand, b wg
 		w.spans(op, "B", b, op.N)
 	}
 	w.check(w.issuer().MMA(op, d, a, b))
+	w.reads(op, a, b)
 }
 
 // spans is for an MN-major operand of n rows or columns: if they are more than its swizzle spans, and nothing says
@@ -65,6 +66,7 @@ func (w *Warpgroup) spans(op wgmma.Op, operand string, d wgmma.Descriptor, n int
 func (w *Warpgroup) CommitGroup() {
 	w.enter("CommitGroup")
 	w.issuer().CommitGroup()
+	w.mmas.close()
 }
 
 // WaitGroup waits until at most the n latest groups are pending (wgmma.wait_group).
@@ -72,6 +74,7 @@ func (w *Warpgroup) WaitGroup(n int) {
 	w.enter("WaitGroup")
 	start := w.cta.launch.Trace.now()
 	err := w.issuer().WaitGroup(n)
+	w.mmas.wait(w.run.history, n)
 	w.cta.launch.Trace.multiplied(w, start)
 	w.check(err)
 }

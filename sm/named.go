@@ -26,11 +26,14 @@ type namedBarrier struct {
 	count   int // of those who have arrived, with a predicate that is true
 	gone    int // threads that have ended, of a warp's
 	waiters []*runner
+	told    meeting
 }
 
 // sync is arrive that waits for the others. It returns how many threads had the predicate.
 func (b *namedBarrier) sync(a *agent, name string, threads, need int, p bool) (count int) {
-	if !b.arrive(a, name, threads, need, p, true) {
+	if b.arrive(a, name, threads, need, p, true) {
+		b.told.tell(a.run.history)
+	} else {
 		a.run.block()
 	}
 	return a.run.result
@@ -50,6 +53,7 @@ func (b *namedBarrier) arrive(a *agent, name string, threads, need int, p, queue
 	}
 	b.name, b.need, b.last = name, need, a.deed()
 	b.arrived += threads
+	b.told.arrive(a.run.history)
 	if p {
 		b.count += threads
 	}
@@ -66,9 +70,11 @@ func (b *namedBarrier) arrive(a *agent, name string, threads, need int, p, queue
 // complete ends the phase.
 func (b *namedBarrier) complete(c *cluster) {
 	b.phase++
+	b.told.complete()
 	c.progressed()
 	for _, r := range b.waiters {
 		r.result = b.count
+		b.told.tell(r.history)
 		r.ready()
 	}
 	b.arrived, b.count, b.waiters = 0, 0, b.waiters[:0]

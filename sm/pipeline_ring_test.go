@@ -64,6 +64,7 @@ func TestAsyncGroups(t *testing.T) {
 	const stages, tile, tiles = 3, 64, 7
 	src := ramp(tile * tiles)
 	kernel := func(pending int, sync bool) sm.Kernel {
+		broken := pending > stages-2 || !sync
 		return func(b *sm.Block) {
 			buf := sm.Shared[int32](b, stages*tile, 16)
 			b.Threads(func(t *sm.Thread) {
@@ -85,7 +86,7 @@ func TestAsyncGroups(t *testing.T) {
 					load(i + stages - 1)
 					got, other := buf.Load(t, i%stages*tile+t.Rank()), buf.Load(t, i%stages*tile+tile-1-t.Rank())
 					want, of := src[i*tile+t.Rank()], src[i*tile+tile-1-t.Rank()]
-					assert(got == want && other == of, "tile %d: %d and %d", i, got, other)
+					assert(broken || got == want && other == of, "tile %d: %d and %d", i, got, other)
 				}
 			})
 		}
@@ -100,7 +101,7 @@ func TestAsyncGroups(t *testing.T) {
 		}
 		if m.Check && m.Schedule != sm.Eager {
 			for _, broken := range []sm.Kernel{kernel(stages-1, true), kernel(stages-2, false)} {
-				faultOf(t, sm.Explore(t.Context(), cfg, 10, broken), sm.RulePanic, "tile ")
+				faultOf(t, sm.Explore(t.Context(), cfg, 10, broken), sm.RuleRace, " of buf: ")
 			}
 		}
 	}

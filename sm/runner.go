@@ -40,6 +40,7 @@ type runner struct {
 	turn          int // how many it had done when it got the turn
 	late          int // before this operation of all it gets the turn only if nobody else can
 
+	history *history  // what it knows, under Check
 	handles []*Thread // that have issued copies
 	copiers []*Thread // that issue those of MemcpyAsync
 
@@ -252,6 +253,9 @@ func (r *runner) panicked(a *agent, v any, err error) {
 	}
 	if r.self != nil {
 		a = r.self
+	}
+	if o := r.cta.cluster.order; o != nil {
+		o.early.told() // which may be why
 	}
 	stack := debug.Stack()
 	for _, begin := range []string{"\npanic(", "\nruntime.Goexit("} {

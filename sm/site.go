@@ -122,6 +122,8 @@ type declaration struct {
 	site
 	call   string       // the function's name
 	before *declaration // the one before it, nil in the first
+
+	at, size, n int // of Shared: the address, the bytes of an element and how many there are
 }
 
 // names has those of declarations, of whichever CTA, by their sites.

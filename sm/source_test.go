@@ -47,7 +47,8 @@ func TestSourceUncommitted(t *testing.T) {
 			x, out := sm.Shared[int32](b, 8, 16), make([]int32, 8)
 			b.Threads(func(t *sm.Thread) {
 				for i := range 2 {
-					x.Store(t, 0, int32(i))
+					x.Write(t, 0, ramp(8 + i)[i:])
+					t.FenceProxyAsync()
 					sm.StoreBulk(t, out, x)
 					if !broken {
 						t.CommitGroup()
@@ -62,7 +63,8 @@ func TestSourceUncommitted(t *testing.T) {
 			}
 			continue
 		}
-		faultOf(t, err, sm.RuleSource, "StoreBulk: its source has changed", "no CommitGroup has come after it")
+		faultOf(t, err, sm.RuleSource, "Write: elements 0 to 7 of x: not ordered after the StoreBulk by thread 0 at",
+			"no CommitGroup has come after it")
 	}
 }
 
@@ -100,7 +102,7 @@ func TestSourceOfStore(t *testing.T) {
 				}
 			} else if m.Check && m.Schedule != sm.Eager {
 				faultOf(t, sm.Explore(t.Context(), cfg, 50, kernel), sm.RuleSource, "reuse", "thread 0", "at source_test.go:",
-					"StoreBulk: its source has changed before WaitGroupRead")
+					"Write: elements 0 to 31 of x: ", "StoreBulk", "knows of no WaitGroupRead")
 			}
 		}
 	}

@@ -102,6 +102,9 @@ func (c *cta) start(parts ...Part) {
 		for i := p.first; i < p.end; i++ {
 			a, f := p.agent(agent{cta: c, kind: p.kind, rank: i * p.unit, lanes: p.unit})
 			a.run = newRunner(c, a)
+			if o := c.cluster.order; o != nil {
+				a.run.history = o.newHistory()
+			}
 			c.cluster.enroll(a.run)
 			for _, ends := range c.pipelines {
 				ends[a.rank].agent = a

@@ -136,6 +136,7 @@ func TestCopies(t *testing.T) {
 				t.ReduceBulk(tile.ReduceAdd, y.MapShared(rank), x.Slice(64, 128), full.MapShared(rank))
 				full.WaitParity(w, 2)
 				y.Read(w, 0, remote[rank])
+				w.ClusterSync() // the peer knows that x has been read
 
 				full.ArriveTx(t, 1, x.Size())
 				t.LoadTensor(x, maps[0], full, 0, 0)

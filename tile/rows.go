@@ -146,3 +146,30 @@ func (m *TensorMap) chunks(mem []byte, offset int) iter.Seq[[]byte] {
 		}
 	}
 }
+
+// Spans calls f for the ranges of shared memory, from lo to hi-1, that a copy touches of a box which begins at offset:
+// with a nil coord what a load writes, all of the box wherever it is; else what a store to coord reads, which may be
+// less at the edge of the tensor. coord is one that Store takes.
+func (m *TensorMap) Spans(offset int, coord []int32, f func(lo, hi int)) {
+	w := window{hi: m.n}
+	if coord != nil {
+		w = m.window(coord)
+	}
+	n := m.granules(&w)
+	m.planes(&w, offset, func(p plane) {
+		if n == m.pitch {
+			f(p.shared, p.shared+p.rows*m.pitch)
+			return
+		}
+		for at := p.shared; at < p.shared+p.rows*m.pitch; at += m.pitch {
+			if m.mask == 0 {
+				f(at, at+n)
+				continue
+			}
+			x := m.flip(at)
+			for c := at; c < at+n; c += chunk {
+				f(c^x, c^x+chunk)
+			}
+		}
+	})
+}

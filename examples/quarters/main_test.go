@@ -43,7 +43,7 @@ func TestParityOne(t *testing.T) {
 		rule sm.Rule
 	}{
 		{sm.Config{}, sm.RuleDeadlock},
-		{sm.Config{Check: true, Schedule: sm.Late}, sm.RuleExit},
+		{sm.Config{Check: true, Schedule: sm.Late}, sm.RuleRace},
 	} {
 		c.cfg.Grid, c.cfg.Block = sm.Dim3{X: blocks}, sm.Dim3{X: threads}
 		err := sm.Launch(t.Context(), c.cfg, quarter(m, 1))

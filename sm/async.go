@@ -1,0 +1,147 @@
+package sm
+
+import (
+	"example.com/leafhopper/tile"
+	"example.com/leafhopper/wgmma"
+)
+
+// An area is shared memory that a copy reads or writes: n bytes or, with a box, those that a store of it to coord reads
+// or, without coord, that a load of it writes.
+type area struct {
+	cta   *cta
+	at, n int
+	box   *tile.TensorMap
+	coord []int32
+	how   manner
+}
+
+// boxed is the area that a load of a box writes.
+func boxed(c *cta, at int, box *tile.TensorMap) area { return area{cta: c, at: at, box: box} }
+
+// spans calls f for the ranges of the area.
+func (r *area) spans(f func(lo, hi int)) {
+	if r.box == nil {
+		f(r.at, r.at+r.n)
+	} else {
+		r.box.Spans(r.at, r.coord, f)
+	}
+}
+
+// groups are the bulk groups of a thread, those of its cp.async, or those of a warpgroup's instructions.
+type groups struct {
+	component uint32 // that counts those that are over, if anybody has asked
+	closed    uint32 // by a commit
+}
+
+func (g *groups) close() { g.closed++ }
+
+// next has e be an event of the group that is closed next.
+func (g *groups) next(h *history, e *event) {
+	e.of, e.component, e.count = g, h.group(&g.component).component, g.closed+1
+}
+
+// wait notes that all but n of them are over.
+func (g *groups) wait(h *history, n int) {
+	if g.component > 0 && int(g.closed) > n {
+		c := h.group(&g.component)
+		c.over = max(c.over, g.closed-uint32(n))
+	}
+}
+
+// orders judges what a copy reads and writes that t issues.
+func (t *Thread) orders(c *copyOp) {
+	h := t.run.history
+	if h == nil {
+		return
+	}
+	o := h.order
+	e := event{mark: c.by, op: c.op}
+	switch m := c.bar; {
+	case m != nil:
+		if m.copies == 0 {
+			m.copies = o.component()
+		}
+		e.component, e.count, e.bar, e.phase = m.copies, m.done+1, m, m.phase
+	case c.Grouped():
+		t.bulks.next(h, &e)
+		e.manner = sourced
+	default:
+		t.asyncs.next(h, &e)
+	}
+	if r := &c.from; r.cta != nil {
+		number := o.note(h, e)
+		r.spans(func(lo, hi int) { t.access(r.cta, lo, hi-lo, number) })
+	}
+	if r := &c.into; r.cta != nil {
+		e.manner = writes | r.how
+		c.event = o.note(h, e)
+		r.spans(func(lo, hi int) { t.access(r.cta, lo, hi-lo, c.event) })
+	}
+	if c.bar != nil {
+		c.bar.told.arrive(h) // whoever is told of the copy is told of what its source comes after
+	}
+}
+
+// lands is before bytes of the copy complete the current phase of its barrier. If that is a later one than when it was
+// issued the bytes are among those of the later, and who has read them because the phase before was over has done so
+// too early.
+func (c *copyOp) lands() {
+	if c.event == 0 || c.bar.done < c.cta.cluster.order.events[c.event].count {
+		return
+	}
+	o, r := c.cta.cluster.order, &c.into
+	e := &o.events[c.event]
+	e.count, e.phase, e.late = c.bar.done+1, c.bar.phase, true
+	r.spans(func(lo, hi int) {
+		for i, x := range r.cta.cellsOf(lo, hi-lo) {
+			if readers := uint32(x >> toReader); uint32(x) == c.event && readers != nobody {
+				by, _ := o.split(readers)
+				who := &o.events[by]
+				who.fails(RuleRace, "%s: not ordered after the %s by %v%s",
+					r.cta.where(who.agent, lo+i, lo+i+1), e.op, e.mark, e.lacks(who.agent))
+				return
+			}
+		}
+	})
+}
+
+// over ends a phase for those who are told of it.
+func (m *mbar) over() {
+	if m.done++; m.copies > 0 {
+		m.told.begin()
+		m.told.coming[0].set(m.copies, m.done)
+	}
+	m.told.complete()
+}
+
+// reads judges what an instruction reads that w issues.
+func (w *Warpgroup) reads(op wgmma.Op, a wgmma.Operand, b wgmma.Descriptor) {
+	h := w.run.history
+	if h == nil {
+		return
+	}
+	e := event{mark: w.mark(), op: "MMA", manner: mma}
+	w.mmas.next(h, &e)
+	number := h.order.note(h, e)
+	if a, ok := a.(wgmma.Descriptor); ok {
+		w.operandAt(a, wgmma.Major(op.TransposeA), op, wgmma.M, number)
+	}
+	w.operandAt(b, wgmma.Major(op.TransposeB), op, op.N, number)
+}
+
+// chunk is the bytes of an operand that lie together in any layout.
+const chunk = 16
+
+// operandAt judges what an instruction reads of an operand of so many rows or columns.
+func (w *Warpgroup) operandAt(d wgmma.Descriptor, major wgmma.Major, op wgmma.Op, rows int, number uint32) {
+	size := op.Kind.ElementSize()
+	stepR, stepK := 1, chunk/size
+	if major == wgmma.MNMajorLayout {
+		stepR, stepK = chunk/size, 1
+	}
+	for r := 0; r < rows; r += stepR {
+		for k := 0; k < op.Kind.K(); k += stepK {
+			w.access(w.cta, d.Address(major, size, r, k), chunk, number)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package sm_test
+
+import (
+	"example.com/leafhopper/sm"
+)
+
+// orderTwins access shared memory that the program orders too little. What comes out right by chance is found as well.
+func orderTwins() []twin {
+	named := func(name string, threads int) sm.Config {
+		return sm.Config{Name: name, Block: sm.Dim3{X: threads}}
+	}
+	return []twin{{
+		name: "two threads, no barrier", cfg: named("neighbours", 2), order: true,
+		kernel: func(broken bool) sm.Kernel {
+			return func(b *sm.Block) {
+				x := sm.Shared[int32](b, 2, 16)
+				b.Threads(func(t *sm.Thread) {
+					x.Store(t, t.Rank(), 1)
+					t.SyncThreads()
+					x.Store(t, t.Rank(), 1)
+					if !broken {
+						t.SyncThreads()
+					}
+					x.Load(t, 1-t.Rank())
+				})
+			}
+		},
+		rule: sm.RuleRace,
+		want: []string{" of x: not ordered after the ", "does not know of it, there being no barrier"},
+	}, {
+		name: "a load that has landed, by chance", cfg: named("lucky", 1), order: true,
+		kernel: func(broken bool) sm.Kernel {
+			return func(b *sm.Block) {
+				x, full := sm.Shared[int32](b, 8, 16), b.Barrier()
+				b.Threads(func(t *sm.Thread) {
+					full.Init(t, 1)
+					x.Write(t, 0, ramp(8))
+					full.ArriveTx(t, 1, 32)
+					sm.LoadBulk(t, x, ramp(8), full)
+					if broken {
+						x.Load(t, 5)
+					}
+					full.WaitParity(t, 0)
+					x.Load(t, 5)
+				})
+			}
+		},
+		rule: sm.RuleRace,
+		want: []string{
+			"Load: element 5 of x: not ordered after the LoadBulk by thread 0 at",
+			"which completes full phase 0: thread 0 does not know",
+		},
+	}, {
+		name: "a source that nobody waits for", cfg: named("reuse", 1), order: true,
+		kernel: func(broken bool) sm.Kernel {
+			out := make([]int32, 8)
+			return func(b *sm.Block) {
+				x := sm.Shared[int32](b, 8, 16)
+				b.Threads(func(t *sm.Thread) {
+					x.Write(t, 0, ramp(8))
+					t.FenceProxyAsync()
+					sm.StoreBulk(t, out, x)
+					t.CommitGroup()
+					if !broken {
+						t.WaitGroupRead(0)
+					}
+					x.Store(t, 5, 5) // as it was
+				})
+			}
+		},
+		rule: sm.RuleSource,
+		want: []string{
+			"element 5 of x: not ordered after the StoreBulk by thread 0 at", "knows of no WaitGroupRead or WaitGroup",
+		},
+	}, {
+		name: "no fence.proxy.async before a store", cfg: named("unfenced", 4), order: true,
+		kernel: func(broken bool) sm.Kernel {
+			out := make([]int32, 4)
+			return func(b *sm.Block) {
+				x := sm.Shared[int32](b, 4, 16)
+				b.Threads(func(t *sm.Thread) {
+					x.Store(t, t.Rank(), 1)
+					if !broken || t.Rank() != 3 {
+						t.FenceProxyAsync()
+					}
+					t.SyncThreads()
+					if t.Rank() == 0 {
+						sm.StoreBulk(t, out, x)
+						t.CommitGroup()
+						t.WaitGroup(0)
+					}
+				})
+			}
+		},
+		rule: sm.RuleProxy,
+		want: []string{"StoreBulk: element 3 of x: no fence.proxy.async comes after the Store by thread 3 at"},
+	}, {
+		name: "memory that nobody has written", cfg: named("raw", 1), order: true,
+		kernel: func(broken bool) sm.Kernel {
+			return func(b *sm.Block) {
+				x := sm.Shared[int32](b, 4, 16)
+				b.Threads(func(t *sm.Thread) {
+					if !broken {
+						x.Store(t, 2, 0)
+					}
+					x.Store(t, 2, x.Load(t, 2)+1)
+				})
+			}
+		},
+		rule: sm.RuleUnwritten,
+		want: []string{"thread 0 at", "Load: element 2 of x: nobody has written it before"},
+	}}
+}

@@ -1,0 +1,103 @@
+package sm
+
+import "fmt"
+
+// disordered deals with an access that a begins: that of the bytes from to end-1 of c's shared memory. What is wrong
+// with it, or with an event before that.
+func (a *agent) disordered(what conflict, c *cta, from, end int, number, with uint32) {
+	o := c.cluster.order
+	switch w := &o.events[with]; what {
+	case early:
+		if o.early == nil {
+			o.early = &unread{c, from, end, number}
+		}
+	case unwritten:
+		w.fails(RuleUnwritten, "%s: %s", c.where(w.agent, from, end), unwrittenText)
+		a.run.unwind()
+	case unfenced:
+		a.fail(RuleProxy, "%s: no fence.proxy.async comes after the %s by %v (FenceProxyAsync, by who has written or who "+
+			"has been told of it)", c.where(a, from, end), w.op, w.mark)
+	case unordered:
+		rule := RuleRace
+		if begun, _ := a.run.history.knows(w.issuer, w.issued); begun {
+			switch {
+			case w.manner&sourced != 0:
+				rule = RuleSource
+			case w.manner&mma != 0:
+				rule = RuleWGMMA
+			}
+		}
+		completes := ""
+		if e := &o.events[number]; e.bar != nil {
+			completes = fmt.Sprintf(", for %s phase %d", e.bar.nameFor(a), e.phase)
+		}
+		a.fail(rule, "%s%s: not ordered after the %s by %v%s", c.where(a, from, end), completes, w.op, w.mark, w.lacks(a))
+	}
+}
+
+const unwrittenText = "nobody has written it before"
+
+// fails stops the launch with a fault of an event that was before.
+func (e *event) fails(rule Rule, format string, args ...any) {
+	r := newRunner(e.agent.cta, e.agent)
+	r.op, r.site = e.op, e.site
+	r.stop(e.agent, &Fault{Rule: rule, Detail: fmt.Sprintf(format, args...)})
+}
+
+// An unread is a read of what nobody has written yet. If somebody does whom nothing orders it is a race.
+type unread struct {
+	cta       *cta
+	from, end int
+	event     uint32
+}
+
+// told stops the launch if there is a read of what nobody has written since.
+func (u *unread) told() {
+	if u != nil && uint32(u.cta.cells[u.from]) == nobody {
+		e := &u.cta.cluster.order.events[u.event]
+		e.fails(RuleUnwritten, "%s: %s", u.cta.where(e.agent, u.from, u.end), unwrittenText)
+	}
+}
+
+// lacks says what would tell a that the event is over.
+func (e *event) lacks(a *agent) string {
+	who, covers := a.inCluster(), "covers it"
+	if e.of != nil && e.count > e.of.closed {
+		covers += ", and no CommitGroup has come after it"
+	}
+	switch {
+	case e.late:
+		return fmt.Sprintf(", bytes of which come behind the phase that they were to complete, in %s phase %d",
+			e.bar.nameFor(a), e.phase)
+	case e.bar != nil:
+		return fmt.Sprintf(", which completes %s phase %d: %s does not know that the phase is over",
+			e.bar.nameFor(a), e.phase, who)
+	case e.manner&sourced != 0:
+		return fmt.Sprintf(": %s knows of no WaitGroupRead or WaitGroup that %s", who, covers)
+	case e.manner&mma != 0:
+		return fmt.Sprintf(": %s knows of no WaitGroup that %s", who, covers)
+	case e.of != nil:
+		return fmt.Sprintf(": %s knows of no WaitAll or WaitAsync that covers it", who)
+	}
+	return fmt.Sprintf(": %s does not know of it, there being no barrier (or, around a flag, ThreadFence on both sides)",
+		who)
+}
+
+// where says what the kernel calls the bytes from to end-1 of c's shared memory, for a.
+func (c *cta) where(a *agent, from, end int) string {
+	of := ""
+	if a.cta != c {
+		of = fmt.Sprintf(" of CTA %v", c.idx)
+	}
+	for d := c.declared; d != nil; d = d.before {
+		if d.size == 0 || from < d.at || from >= d.at+d.n*d.size {
+			continue
+		}
+		first, last := (from-d.at)/d.size, (min(end, d.at+d.n*d.size)-1-d.at)/d.size
+		if first == last {
+			return fmt.Sprintf("element %d of %s%s", first, d.name(), of)
+		}
+		return fmt.Sprintf("elements %d to %d of %s%s", first, last, d.name(), of)
+	}
+	return fmt.Sprintf("bytes %d to %d of shared memory%s", from, end-1, of)
+}

@@ -1,0 +1,223 @@
+package sm
+
+import "slices"
+
+// Under Check what comes before what is judged by what the program orders, not by the moment at which things happened,
+// with vector clocks (Lamport, Fidge, Mattern). A component of them counts what is done one after the other: the
+// accesses of an agent, the phases of an mbarrier that copies complete, a thread's bulk groups that have read their
+// sources, its groups of cp.async, and a warpgroup's of wgmma. Who knows a component up to a count comes after all that
+// it counted.
+//
+// Beside it goes a second clock, of what of that a fence.proxy.async has come after: PTX 8.9, proxy-preserved base
+// causality order.
+
+// A vector is a clock, by component. It does not change once others have it; nil is that of who knows nothing.
+type vector struct{ at []uint32 }
+
+func (v *vector) of(component uint32) uint32 {
+	if v == nil || int(component) >= len(v.at) {
+		return 0
+	}
+	return v.at[component]
+}
+
+// join returns a vector of all that two know, one of them if that is it.
+func join(v, w *vector) *vector {
+	switch {
+	case v == w || w == nil:
+		return v
+	case v == nil:
+		return w
+	}
+	if len(v.at) < len(w.at) {
+		v, w = w, v
+	}
+	less, more := false, len(v.at) > len(w.at) // v than w
+	for i, n := range w.at {
+		less = less || v.at[i] < n
+		more = more || v.at[i] > n
+	}
+	switch {
+	case !less:
+		return v
+	case !more:
+		return w
+	}
+	both := &vector{slices.Clone(v.at)}
+	for i, n := range w.at {
+		both.at[i] = max(both.at[i], n)
+	}
+	return both
+}
+
+// A history is what the agent of a goroutine knows. What it has done itself, and waited for, it alone counts.
+type history struct {
+	order        *order
+	seen, fenced *vector
+	own          []count // of its accesses, and then of its groups
+	dirty        bool    // it has accessed something since own[0] was raised
+	recent       [4]uint32
+}
+
+// A count is a component of who counts it: how much is over, and of that how much is fenced.
+type count struct{ component, over, fenced uint32 }
+
+// newHistory returns what an agent knows that is about to start.
+func (o *order) newHistory() *history {
+	return &history{order: o, own: []count{{component: o.component()}}}
+}
+
+// now returns the number of the accesses that the agent makes until it tells somebody of them.
+func (h *history) now() uint32 { return h.own[0].over + 1 }
+
+// close has accesses that come from here on be later than those before.
+func (h *history) close() {
+	if h.dirty {
+		h.own[0].over++
+		h.dirty = false
+	}
+}
+
+// group returns the agent's count of groups that is kept at c, which is 0 as long as there is none.
+func (h *history) group(c *uint32) *count {
+	if *c == 0 {
+		*c = h.order.component()
+		h.own = append(h.own, count{component: *c})
+	}
+	return &h.own[slices.IndexFunc(h.own, func(own count) bool { return own.component == *c })]
+}
+
+// knows reports whether a component is known up to a count, and whether a proxy fence came after.
+func (h *history) knows(component, n uint32) (known, fenced bool) {
+	for i, own := range h.own {
+		if own.component == component {
+			return i == 0 || own.over >= n, own.fenced >= n
+		}
+	}
+	return h.seen.of(component) >= n, h.fenced.of(component) >= n
+}
+
+// fence is fence.proxy.async.
+func (h *history) fence() {
+	if h == nil {
+		return
+	}
+	h.close()
+	h.fenced = h.seen
+	for i := range h.own {
+		h.own[i].fenced = h.own[i].over
+	}
+}
+
+// A meeting is what agents tell each other at a barrier, or by another object that synchronizes them: what those know
+// who have come to its current phase, and the phase before. It is nil, or without an order, where nobody looks.
+type meeting struct {
+	coming    [2]tally // seen and fenced
+	over      [2]*vector
+	arrivals  int
+	remembers bool // of a phase what of those before
+
+	in, out [2]*vector // that over has been joined with last, and what came of it
+}
+
+// A tally is a vector that grows.
+type tally struct {
+	at   []uint32
+	last *vector // that has been added
+}
+
+func (t *tally) add(v *vector) {
+	if v == nil || v == t.last {
+		return
+	}
+	t.last = v
+	t.reach(len(v.at) - 1)
+	for i, n := range v.at {
+		t.at[i] = max(t.at[i], n)
+	}
+}
+
+func (t *tally) set(component, n uint32) {
+	t.reach(int(component))
+	t.at[component] = max(t.at[component], n)
+}
+
+func (t *tally) reach(component int) {
+	if n := component + 1 - len(t.at); n > 0 {
+		t.at = append(t.at, make([]uint32, n)...)
+	}
+}
+
+// arrive adds what an agent knows to the current phase (a release).
+func (m *meeting) arrive(h *history) {
+	if h == nil {
+		return
+	}
+	h.close()
+	m.begin()
+	m.coming[0].add(h.seen)
+	m.coming[1].add(h.fenced)
+	for _, own := range h.own {
+		m.coming[0].set(own.component, own.over)
+		if own.fenced > 0 {
+			m.coming[1].set(own.component, own.fenced)
+		}
+	}
+}
+
+// begin is before something is added.
+func (m *meeting) begin() {
+	if m.arrivals++; m.arrivals == 1 && m.remembers {
+		m.coming[0].add(m.over[0])
+		m.coming[1].add(m.over[1])
+	}
+}
+
+// complete ends the phase.
+func (m *meeting) complete() {
+	if m.arrivals == 0 {
+		return
+	}
+	for i := range m.coming {
+		if m.over[i] = nil; m.coming[i].at != nil {
+			m.over[i] = &vector{m.coming[i].at}
+		}
+	}
+	m.coming, m.arrivals = [2]tally{}, 0
+	m.in, m.out = [2]*vector{}, [2]*vector{}
+}
+
+// tell adds what the last phase knows to what an agent does (an acquire). Many that come know the same.
+func (m *meeting) tell(h *history) {
+	if h == nil {
+		return
+	}
+	for i, v := range []**vector{&h.seen, &h.fenced} {
+		if m.out[i] == nil || m.in[i] != *v {
+			m.in[i], m.out[i] = *v, join(*v, m.over[i])
+		}
+		*v = m.out[i]
+	}
+}
+
+// exchange is a phase of the agent's own, which those before come to as well.
+func (m *meeting) exchange(h *history) {
+	if h == nil {
+		return
+	}
+	h.close()
+	if m.knows(h) && h.seen == m.over[0] && h.fenced == m.over[1] {
+		return // it is in a loop
+	}
+	m.remembers = true
+	m.arrive(h)
+	m.complete()
+	m.tell(h)
+}
+
+// knows reports whether the last phase knows all that the agent counts.
+func (m *meeting) knows(h *history) bool {
+	return !slices.ContainsFunc(h.own, func(own count) bool {
+		return m.over[0].of(own.component) < own.over || m.over[1].of(own.component) < own.fenced
+	})
+}

@@ -1,0 +1,271 @@
+package sm
+
+import "slices"
+
+// A manner is how shared memory is accessed.
+type manner uint8
+
+const (
+	writes   manner = 1 << iota // else it reads
+	combines                    // it is a reduction, which those of others do not disturb
+	generic                     // in the generic proxy, that of loads and stores
+	sourced                     // it is the source of a bulk store
+	mma                         // by a wgmma instruction
+)
+
+// An event is an access of shared memory, or some by one agent between two that synchronize it.
+type event struct {
+	mark
+	op               string
+	manner           manner
+	component, count uint32  // whoever knows of so many comes after it is over
+	issuer, issued   uint32  // the same of when it began, if it is asynchronous
+	bar              *mbar   // that its end completes, nil if none
+	phase            uint64  // of it
+	late             bool    // bytes of it have come after the phase that was current when it was issued
+	of               *groups // that it is one of, nil if none
+}
+
+// An order is what a cluster knows of the order of what its agents do. Under Check one of them runs at a time.
+type order struct {
+	components uint32
+	events     []event
+	readers    []reader
+	added      [64]added // the readers that were added last
+	early      *unread   // the first that may be told of
+}
+
+// A reader is one of several that a byte has had since it was written: the last, and those before.
+type reader struct {
+	event, before uint32
+	n             int // of them
+}
+
+// An added is where a reader is.
+type added struct{ event, before, at uint32 }
+
+// A cell is what is known of a byte of shared memory: the event that has written it last, and above that the one that
+// has read it since, or with the highest bit set the readers.
+type cell uint64
+
+const (
+	nobody   = 0 // is the event that has written what nobody has
+	untold   = 1 // is that of what may have been written without anybody being told
+	several  = 1 << 31
+	toReader = 32
+)
+
+func newOrder() *order { return &order{events: make([]event, untold+1), readers: make([]reader, 1)} }
+
+func (o *order) component() uint32 {
+	o.components++
+	return o.components
+}
+
+// note returns the number of an event of h's agent, who is about to access memory.
+func (o *order) note(h *history, e event) uint32 {
+	e.issuer, e.issued = h.own[0].component, h.now()
+	h.dirty = true
+	for _, i := range h.recent {
+		if i > 0 && o.events[i] == e {
+			return i
+		}
+	}
+	i := uint32(len(o.events))
+	o.events = append(o.events, e)
+	copy(h.recent[1:], h.recent[:])
+	h.recent[0] = i
+	return i
+}
+
+// cellsOf returns the cells of n bytes of c's shared memory.
+func (c *cta) cellsOf(at, n int) []cell {
+	if have := len(c.cells); at+n > have {
+		c.cells = slices.Grow(c.cells, max(at+n, c.used)-have)[:max(at+n, c.used)]
+		clear(c.cells[have:])
+	}
+	return c.cells[at : at+n]
+}
+
+// bare has n bytes of c's shared memory be such as somebody may have written without anybody being told.
+func (c *cta) bare(at, n int) {
+	if c.cluster.order == nil {
+		return
+	}
+	cells := c.cellsOf(at, n)
+	for i, x := range cells {
+		if uint32(x) == nobody {
+			cells[i] = x | untold
+		}
+	}
+}
+
+// access judges an access of n bytes of c's shared memory that a is about to make or to issue.
+func (a *agent) access(c *cta, at, n int, number uint32) {
+	o, h := c.cluster.order, a.run.history
+	cells := c.cellsOf(at, n)
+	var was, now cell // of the byte before
+	for i, x := range cells {
+		if i == 0 || x != was {
+			was = x
+			if conflict, with := o.judge(h, x, number); conflict > fine {
+				end := i + 1
+				for end < n && cells[end] == x {
+					end++
+				}
+				a.disordered(conflict, c, at+i, at+end, number, with)
+			}
+			now = o.after(h, x, number)
+		}
+		cells[i] = now
+	}
+}
+
+// A conflict is what is wrong with an access.
+type conflict uint8
+
+const (
+	fine  conflict = iota
+	early          // it reads what nobody has written yet
+	unwritten
+	unordered
+	unfenced
+)
+
+// judge says whether the access of a byte that h's agent begins comes after those before that it must come after, and
+// if not which.
+func (o *order) judge(h *history, x cell, number uint32) (conflict, uint32) {
+	e, last := &o.events[number], uint32(x)
+	w := &o.events[last]
+	if last == nobody && e.manner&(writes|combines) != writes {
+		return early, number
+	}
+	both := e.manner & w.manner & combines
+	known, fenced := h.knows(w.component, w.count)
+	switch {
+	case !known && both == 0:
+		return unordered, last
+	case !fenced && e.manner&(generic|writes) == 0 && w.manner&generic != 0:
+		return unfenced, last
+	case e.manner&writes == 0 && w.manner&combines == 0:
+		return fine, nobody
+	}
+	for at := uint32(x >> toReader); at != nobody; {
+		var by uint32
+		by, at = o.split(at)
+		r := &o.events[by]
+		if (e.manner|r.manner)&writes == 0 || e.manner&r.manner&combines != 0 {
+			continue
+		}
+		if known, _ := h.knows(r.component, r.count); !known {
+			return unordered, by
+		}
+		if last == nobody {
+			return unwritten, by
+		}
+	}
+	return fine, nobody
+}
+
+// split returns the last reader of a byte, and those before.
+func (o *order) split(readers uint32) (last, before uint32) {
+	if readers&several == 0 {
+		return readers, nobody
+	}
+	r := &o.readers[readers&^several]
+	return r.event, r.before
+}
+
+// after returns what a cell is after an access.
+func (o *order) after(h *history, x cell, number uint32) cell {
+	e, last := &o.events[number], uint32(x)
+	if e.manner&writes == 0 || e.manner&combines != 0 && last == nobody {
+		return x&(1<<toReader-1) | cell(o.read(h, uint32(x>>toReader), number))<<toReader
+	}
+	if w := &o.events[last]; e.manner&w.manner&combines != 0 && last != number {
+		if known, _ := h.knows(w.component, w.count); !known {
+			return x&(1<<toReader-1) | cell(o.read(h, uint32(x>>toReader), number))<<toReader
+		}
+	}
+	return cell(number)
+}
+
+// read adds an event to the readers of a byte. Who comes after it comes after those that it comes after: these go,
+// unless they are reductions, which a read may be in the way of that is in nobody else's.
+func (o *order) read(h *history, readers, number uint32) uint32 {
+	if readers == nobody {
+		return number
+	}
+	last, before := o.split(readers)
+	if last == number {
+		return readers
+	}
+	n := 1
+	if readers&several != 0 {
+		n = o.readers[readers&^several].n
+	}
+	if o.superseded(h, last, number) && o.all(h, before, number) {
+		return number
+	}
+	if n >= fewReaders && n&(n-1) == 0 {
+		readers, n = o.prune(h, readers, number)
+	}
+	return o.add(readers, number, n+1)
+}
+
+// fewReaders is how many a byte has before it is looked for those that others supersede, each time that they have
+// doubled.
+const fewReaders = 16
+
+func (o *order) superseded(h *history, last, number uint32) bool {
+	r := &o.events[last]
+	if (o.events[number].manner|r.manner)&combines != 0 {
+		return false
+	}
+	known, _ := h.knows(r.component, r.count)
+	return known
+}
+
+// all reports whether number supersedes all of the readers.
+func (o *order) all(h *history, readers, number uint32) bool {
+	for last := uint32(0); readers != nobody; {
+		if last, readers = o.split(readers); !o.superseded(h, last, number) {
+			return false
+		}
+	}
+	return true
+}
+
+// add returns the readers with one more.
+func (o *order) add(readers, number uint32, n int) uint32 {
+	if readers == nobody {
+		return number
+	}
+	known := &o.added[(readers*31+number)%uint32(len(o.added))]
+	if known.event != number || known.before != readers {
+		*known = added{number, readers, uint32(len(o.readers))}
+		o.readers = append(o.readers, reader{number, readers, n})
+	}
+	return several | known.at
+}
+
+// prune returns the readers without those that number supersedes, or a later one of them that is counted alike.
+func (o *order) prune(h *history, readers, number uint32) (pruned uint32, n int) {
+	var keep []uint32
+	latest := map[uint32]bool{}
+	for last := uint32(0); readers != nobody; {
+		last, readers = o.split(readers)
+		r := &o.events[last]
+		if r.manner&combines == 0 {
+			if latest[r.component] || o.superseded(h, last, number) {
+				continue
+			}
+			latest[r.component] = true
+		}
+		keep = append(keep, last)
+	}
+	for i, last := range slices.Backward(keep) {
+		pruned = o.add(pruned, last, len(keep)-i)
+	}
+	return pruned, len(keep)
+}

@@ -1,0 +1,72 @@
+package tile_test
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"example.com/leafhopper/tile"
+)
+
+// TestSpans: a load writes the bytes that Spans says, and a store does not depend on any others.
+func TestSpans(t *testing.T) {
+	const offset, poison = 128, 0xEE
+	for _, box := range [][]uint32{{64, 5}, {32, 7}, {16, 9, 2}} {
+		for s := range tile.Swizzle(4) {
+			if span := s.Span(); span > 0 && int(box[0]) > span {
+				continue
+			}
+			t.Run(fmt.Sprint(box, s), func(t *testing.T) {
+				data := bytes.Repeat([]byte{1}, 80*20*4)
+				m, err := tile.NewTensorMap(tile.Config{
+					Global: data, DataType: tile.Uint8, Swizzle: s, Box: box,
+					Dims: []uint64{80, 20, 4}[:len(box)], Strides: []uint64{80, 1600}[:len(box)-1],
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				shared, _ := tile.NewShared(8 << 10)
+				mem := shared.Bytes()
+				fill := func(b byte) {
+					for i := range mem {
+						mem[i] = b
+					}
+				}
+				spanned := func(coord []int32) []bool {
+					in := make([]bool, len(mem))
+					m.Spans(offset, coord, func(lo, hi int) {
+						for i := lo; i < hi; i++ {
+							if in[i] {
+								t.Errorf("byte %d twice", i)
+							}
+							in[i] = true
+						}
+					})
+					return in
+				}
+				coord := []int32{64, 17, 3}[:len(box)] // partly outside
+				fill(poison)
+				if err := tile.Load(shared, offset, m, coord, nil); err != nil {
+					t.Fatal(err)
+				}
+				for i, in := range spanned(nil) {
+					if in != (mem[i] != poison) {
+						t.Fatalf("byte %d: in a span %v, is %#x", i, in, mem[i])
+					}
+				}
+				fill(poison)
+				for i, in := range spanned(coord) {
+					if in {
+						mem[i] = 2
+					}
+				}
+				if err := tile.Store(m, coord, shared, offset); err != nil {
+					t.Fatal(err)
+				}
+				if bytes.IndexByte(data, poison) >= 0 || bytes.IndexByte(data, 2) < 0 {
+					t.Error("a store reads other bytes")
+				}
+			})
+		}
+	}
+}
