@@ -64,7 +64,7 @@ type Thread struct {
 	used   bool        // it has issued some
 	flight copyOp      // the one that it issues
 	stored copyOp      // the last store or reduction to global memory
-	stores []copyOp    // those of bulk groups that have not landed, under Check or if there is a trace
+	stores []copyOp    // those of bulk groups that have not landed, if there is a trace
 	loose  []copyOp    // of its copies, those that complete nothing
 	closed []int       // of these, how many are in each group or in an older one
 	bulks  groups      // of bulk copies

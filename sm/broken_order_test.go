@@ -108,6 +108,6 @@ func orderTwins() []twin {
 			}
 		},
 		rule: sm.RuleUnwritten,
-		want: []string{"thread 0 at", "Load: element 2 of x: nobody has written it before"},
+		want: []string{"thread 0 at", "Load: element 2 of x, which nobody has written before"},
 	}}
 }

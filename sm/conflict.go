@@ -12,7 +12,7 @@ func (a *agent) disordered(what conflict, c *cta, from, end int, number, with ui
 			o.early = &unread{c, from, end, number}
 		}
 	case unwritten:
-		w.fails(RuleUnwritten, "%s: %s", c.where(w.agent, from, end), unwrittenText)
+		w.fails(RuleUnwritten, "%s%s", c.where(w.agent, from, end), unwrittenText)
 		a.run.unwind()
 	case unfenced:
 		a.fail(RuleProxy, "%s: no fence.proxy.async comes after the %s by %v (FenceProxyAsync, by who has written or who "+
@@ -35,7 +35,7 @@ func (a *agent) disordered(what conflict, c *cta, from, end int, number, with ui
 	}
 }
 
-const unwrittenText = "nobody has written it before"
+const unwrittenText = ", which nobody has written before"
 
 // fails stops the launch with a fault of an event that was before.
 func (e *event) fails(rule Rule, format string, args ...any) {
@@ -55,7 +55,7 @@ type unread struct {
 func (u *unread) told() {
 	if u != nil && uint32(u.cta.cells[u.from]) == nobody {
 		e := &u.cta.cluster.order.events[u.event]
-		e.fails(RuleUnwritten, "%s: %s", u.cta.where(e.agent, u.from, u.end), unwrittenText)
+		e.fails(RuleUnwritten, "%s%s", u.cta.where(e.agent, u.from, u.end), unwrittenText)
 	}
 }
 

@@ -1,7 +1,6 @@
 package sm
 
 import (
-	"hash/maphash"
 	"math"
 	"math/bits"
 	"slices"
@@ -24,32 +23,11 @@ type copyOp struct {
 	from, into area      // shared memory that it reads and writes
 	event      uint32    // of the latter, under Check
 	reads      bool      // shared memory of its CTA
-	committed  bool      // it is in a bulk group
-	sum        uint64    // under Check, of the source of a store when it was issued
 	issued     time.Time // if there is a trace
 }
 
 // String returns what a schedule calls the copy.
 func (c *copyOp) String() string { return c.op + " by " + c.by.String() }
-
-var sourceSeed = maphash.MakeSeed()
-
-// spoilt reports whether a store's source has changed before it was read. Under Check that is as late as it may be.
-func (c *copyOp) spoilt() bool {
-	return c.cta.launch.Check && c.Source() != nil && c.sources() != c.sum
-}
-
-// sources returns a sum of the bytes that the copy is yet to read.
-func (c *copyOp) sources() uint64 {
-	var h maphash.Hash
-	h.SetSeed(sourceSeed)
-	for part := range c.Source() {
-		h.Write(part)
-	}
-	return h.Sum64()
-}
-
-const spoiltText = "its source has changed before WaitGroupRead or WaitGroup said that it was read"
 
 // step lands a piece, and reports whether all have landed.
 func (c *copyOp) step() (done bool) {
@@ -94,16 +72,13 @@ func (t *Thread) execute(c *tile.Transfer) {
 		t.loose = append(t.loose, op)
 	}
 	t.orders(&op)
-	if l.Check && c.Source() != nil {
-		op.sum = op.sources()
-	}
 	switch {
 	case c.Grouped() && !(l.Check && l.Schedule == Random):
 		// The thread's waits, or its end, see to it, which is as late as the rules allow.
 		if l.Check && l.Schedule == Eager {
 			c.Finish()
 		}
-		if l.Check || l.Trace != nil {
+		if l.Trace != nil {
 			t.stores = append(t.stores, op)
 		}
 	case l.sched != nil && l.Schedule != Eager:
@@ -290,9 +265,6 @@ func (t *Thread) CommitGroup() {
 	t.use("CommitGroup")
 	t.bulk.CommitGroup()
 	t.bulks.close()
-	for i := range t.stores {
-		t.stores[i].committed = true
-	}
 }
 
 // WaitGroup waits until at most the n latest bulk groups of the thread are pending: what the
@@ -300,7 +272,6 @@ func (t *Thread) CommitGroup() {
 func (t *Thread) WaitGroup(n int) {
 	t.use("WaitGroup")
 	t.groups(n)
-	t.sources()
 	t.bulk.WaitGroup(n)
 	t.bulks.wait(t.run.history, n)
 	t.settle()
@@ -322,22 +293,8 @@ func (t *Thread) settle() {
 func (t *Thread) WaitGroupRead(n int) {
 	t.use("WaitGroupRead")
 	t.groups(n)
-	t.sources()
 	t.bulk.WaitGroupRead(n)
 	t.bulks.wait(t.run.history, n)
-}
-
-// sources checks that nothing has changed what the thread's stores are yet to read.
-func (t *Thread) sources() {
-	for i := range t.stores {
-		switch c := &t.stores[i]; {
-		case !c.spoilt():
-		case c.committed:
-			t.blame(c, RuleSource, spoiltText)
-		default:
-			t.blame(c, RuleSource, spoiltText+"; no CommitGroup has come after it")
-		}
-	}
 }
 
 func (t *Thread) groups(n int) {
@@ -354,7 +311,6 @@ func (a *agent) exit() {
 			t.blame(&t.stored, RuleExit, "stores to global memory were never committed (%d, this the last): "+
 				"nothing says when they have read shared memory", n)
 		}
-		t.sources()
 		t.bulk.Exit() // its complaint, that nobody waited for the sources, is none on a GPU: they outlive the thread
 		t.settle()
 	}

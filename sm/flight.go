@@ -37,10 +37,6 @@ func (s *scheduler) adrift() int {
 func (s *scheduler) land(c choice) {
 	i := s.flight(c)
 	f := s.copies[i]
-	if f.spoilt() {
-		r := f.standIn()
-		r.stop(r.by, &Fault{Rule: RuleSource, Detail: spoiltText})
-	}
 	if !f.step() {
 		return
 	}

@@ -89,12 +89,13 @@ func (h *history) group(c *uint32) *count {
 
 // knows reports whether a component is known up to a count, and whether a proxy fence came after.
 func (h *history) knows(component, n uint32) (known, fenced bool) {
+	known, fenced = h.seen.of(component) >= n, h.fenced.of(component) >= n
 	for i, own := range h.own {
-		if own.component == component {
-			return i == 0 || own.over >= n, own.fenced >= n
+		if own.component == component { // of which others may know that it is fenced, too
+			known, fenced = i == 0 || own.over >= n, fenced || own.fenced >= n
 		}
 	}
-	return h.seen.of(component) >= n, h.fenced.of(component) >= n
+	return known, fenced
 }
 
 // fence is fence.proxy.async.

@@ -38,14 +38,16 @@ type order struct {
 // A reader is one of several that a byte has had since it was written: the last, and those before.
 type reader struct {
 	event, before uint32
-	n             int // of them
+	n             int  // of them
+	combined      bool // one is a reduction
 }
 
 // An added is where a reader is.
 type added struct{ event, before, at uint32 }
 
 // A cell is what is known of a byte of shared memory: the event that has written it last, and above that the one that
-// has read it since, or with the highest bit set the readers.
+// has read it since, or with the highest bit set the readers. Reductions, several of which may combine something with what
+// was written, are among these.
 type cell uint64
 
 const (
@@ -136,23 +138,22 @@ const (
 // if not which.
 func (o *order) judge(h *history, x cell, number uint32) (conflict, uint32) {
 	e, last := &o.events[number], uint32(x)
-	w := &o.events[last]
+	w, readers := &o.events[last], uint32(x>>toReader)
 	if last == nobody && e.manner&(writes|combines) != writes {
 		return early, number
 	}
-	both := e.manner & w.manner & combines
 	known, fenced := h.knows(w.component, w.count)
 	switch {
-	case !known && both == 0:
+	case !known:
 		return unordered, last
 	case !fenced && e.manner&(generic|writes) == 0 && w.manner&generic != 0:
 		return unfenced, last
-	case e.manner&writes == 0 && w.manner&combines == 0:
+	case e.manner&writes == 0 && !o.combined(readers):
 		return fine, nobody
 	}
-	for at := uint32(x >> toReader); at != nobody; {
+	for readers != nobody {
 		var by uint32
-		by, at = o.split(at)
+		by, readers = o.split(readers)
 		r := &o.events[by]
 		if (e.manner|r.manner)&writes == 0 || e.manner&r.manner&combines != 0 {
 			continue
@@ -179,19 +180,22 @@ func (o *order) split(readers uint32) (last, before uint32) {
 // after returns what a cell is after an access.
 func (o *order) after(h *history, x cell, number uint32) cell {
 	e, last := &o.events[number], uint32(x)
-	if e.manner&writes == 0 || e.manner&combines != 0 && last == nobody {
-		return x&(1<<toReader-1) | cell(o.read(h, uint32(x>>toReader), number))<<toReader
+	if e.manner&(writes|combines) == writes {
+		return cell(number)
 	}
-	if w := &o.events[last]; e.manner&w.manner&combines != 0 && last != number {
-		if known, _ := h.knows(w.component, w.count); !known {
-			return x&(1<<toReader-1) | cell(o.read(h, uint32(x>>toReader), number))<<toReader
-		}
-	}
-	return cell(number)
+	return cell(last) | cell(o.read(h, uint32(x>>toReader), number))<<toReader
 }
 
-// read adds an event to the readers of a byte. Who comes after it comes after those that it comes after: these go,
-// unless they are reductions, which a read may be in the way of that is in nobody else's.
+// combined reports whether one of the readers is a reduction.
+func (o *order) combined(readers uint32) bool {
+	if readers&several != 0 {
+		return o.readers[readers&^several].combined
+	}
+	return o.events[readers].manner&combines != 0
+}
+
+// read adds an event to the readers of a byte. Who comes after it comes after those that it comes after: these go, if
+// they are in the way of the same, reads of reductions or the other way round.
 func (o *order) read(h *history, readers, number uint32) uint32 {
 	if readers == nobody {
 		return number
@@ -219,11 +223,8 @@ const fewReaders = 16
 
 func (o *order) superseded(h *history, last, number uint32) bool {
 	r := &o.events[last]
-	if (o.events[number].manner|r.manner)&combines != 0 {
-		return false
-	}
 	known, _ := h.knows(r.component, r.count)
-	return known
+	return known && (o.events[number].manner^r.manner)&combines == 0
 }
 
 // all reports whether number supersedes all of the readers.
@@ -244,7 +245,8 @@ func (o *order) add(readers, number uint32, n int) uint32 {
 	known := &o.added[(readers*31+number)%uint32(len(o.added))]
 	if known.event != number || known.before != readers {
 		*known = added{number, readers, uint32(len(o.readers))}
-		o.readers = append(o.readers, reader{number, readers, n})
+		combined := o.combined(readers) || o.events[number].manner&combines != 0
+		o.readers = append(o.readers, reader{number, readers, n, combined})
 	}
 	return several | known.at
 }
@@ -256,12 +258,10 @@ func (o *order) prune(h *history, readers, number uint32) (pruned uint32, n int)
 	for last := uint32(0); readers != nobody; {
 		last, readers = o.split(readers)
 		r := &o.events[last]
-		if r.manner&combines == 0 {
-			if latest[r.component] || o.superseded(h, last, number) {
-				continue
-			}
-			latest[r.component] = true
+		if o.superseded(h, last, number) || r.manner&combines == 0 && latest[r.component] {
+			continue
 		}
+		latest[r.component] = r.manner&combines == 0
 		keep = append(keep, last)
 	}
 	for i, last := range slices.Backward(keep) {

@@ -102,11 +102,11 @@ func (t *Thread) Exit() error {
 	return nil
 }
 
-// issue starts a transfer of a group, which write makes of the source or a copy of it: all of src,
-// or a box of m that begins after lead bytes.
-func (t *Thread) issue(src []byte, m *TensorMap, lead int, write func(src []byte)) {
+// issue starts a transfer of a group, which write makes of the source or a copy of it: src but for the lead bytes that
+// it begins with.
+func (t *Thread) issue(src []byte, lead int, write func(src []byte)) {
 	p := newTransfer(1, 0, make([]receiver, 1))
-	p.group, p.source, p.box, p.lead = true, src, m, lead
+	p.group, p.source, p.lead = true, src, lead
 	p.put = func(_, src []byte, _, _ int) { write(src) }
 	t.open = append(t.open, p)
 	if t.Execute != nil {

@@ -7,7 +7,7 @@ func (t *Thread) Store(m *TensorMap, coord []int32, src *Shared, offset int) err
 		return err
 	}
 	to, lead := point(coord), offset%swizzlePeriod
-	t.issue(src.mem[offset-lead:offset+m.SharedBytes()], m, lead, func(src []byte) { m.store(to[:m.rank], src, lead) })
+	t.issue(src.mem[offset-lead:offset+m.SharedBytes()], lead, func(src []byte) { m.store(to[:m.rank], src, lead) })
 	return nil
 }
 
@@ -19,7 +19,7 @@ func (t *Thread) Reduce(m *TensorMap, op ReduceOp, coord []int32, src *Shared, o
 		return err
 	}
 	to, lead := point(coord), offset%swizzlePeriod
-	t.issue(src.mem[offset-lead:offset+m.SharedBytes()], m, lead, func(src []byte) {
+	t.issue(src.mem[offset-lead:offset+m.SharedBytes()], lead, func(src []byte) {
 		m.reduce(to[:m.rank], src, lead, combine)
 	})
 	return nil
@@ -31,7 +31,7 @@ func (t *Thread) StoreBulk(dst Global, at int, src *Shared, offset, size int) er
 	if err := checkStore("bulk store", dst, at, src, offset, size); err != nil {
 		return err
 	}
-	t.issue(src.mem[offset:offset+size], nil, 0, func(src []byte) { copy(dst.Bytes[at:], src) })
+	t.issue(src.mem[offset:offset+size], 0, func(src []byte) { copy(dst.Bytes[at:], src) })
 	return nil
 }
 
@@ -42,7 +42,7 @@ func (t *Thread) ReduceBulk(dst Global, at int, op ReduceOp, typ DataType, src *
 	if err != nil {
 		return err
 	}
-	t.issue(src.mem[offset:offset+size], nil, 0, func(src []byte) { reduceBytes(dst.Bytes[at:at+size], src, combine) })
+	t.issue(src.mem[offset:offset+size], 0, func(src []byte) { reduceBytes(dst.Bytes[at:at+size], src, combine) })
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package tile
 
 import (
-	"iter"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -21,7 +20,6 @@ type Transfer struct {
 	Complete func(bar *barrier.Barrier, bytes int)
 
 	source []byte        // an operand in shared memory that is read in place, unless fetch has it
-	box    *TensorMap    // whose box the operand is, nil if it is all of the source
 	lead   int           // bytes before the box, from a multiple of the swizzle's period; not touched
 	fetch  func() []byte // nil if source is the operand
 	put    func(dst, staged []byte, lo, hi int)
@@ -67,18 +65,6 @@ func (t *Transfer) Empty() bool {
 
 // Done reports whether everything has landed.
 func (t *Transfer) Done() bool { return len(t.pieces) == 0 }
-
-// Source returns what the transfer is yet to read of the shared memory that it stores, nil if that is nothing, or not
-// its own to say.
-func (t *Transfer) Source() iter.Seq[[]byte] {
-	switch {
-	case t.read || t.source == nil:
-		return nil
-	case t.box != nil:
-		return t.box.chunks(t.source, t.lead)
-	}
-	return slices.Values([][]byte{t.source})
-}
 
 // Split makes the pieces of those that have not landed, and an order of them, a matter of
 // chance. A transfer of a group stays whole.
