@@ -74,6 +74,9 @@ func (t *Thread) orders(c *copyOp) {
 	}
 	if r := &c.into; r.cta != nil {
 		e.manner = writes | r.how
+		if r.box != nil {
+			e.layout = layout{true, r.box.Swizzle()}
+		}
 		c.event = o.note(h, e)
 		r.spans(func(lo, hi int) { t.access(r.cta, lo, hi-lo, c.event) })
 	}
@@ -122,18 +125,19 @@ func (w *Warpgroup) reads(op wgmma.Op, a wgmma.Operand, b wgmma.Descriptor) {
 	}
 	e := event{mark: w.mark(), op: "MMA", manner: mma}
 	w.mmas.next(h, &e)
-	number := h.order.note(h, e)
 	if a, ok := a.(wgmma.Descriptor); ok {
-		w.operandAt(a, wgmma.Major(op.TransposeA), op, wgmma.M, number)
+		w.operandAt(a, wgmma.Major(op.TransposeA), op, wgmma.M, e)
 	}
-	w.operandAt(b, wgmma.Major(op.TransposeB), op, op.N, number)
+	w.operandAt(b, wgmma.Major(op.TransposeB), op, op.N, e)
 }
 
 // chunk is the bytes of an operand that lie together in any layout.
 const chunk = 16
 
 // operandAt judges what an instruction reads of an operand of so many rows or columns.
-func (w *Warpgroup) operandAt(d wgmma.Descriptor, major wgmma.Major, op wgmma.Op, rows int, number uint32) {
+func (w *Warpgroup) operandAt(d wgmma.Descriptor, major wgmma.Major, op wgmma.Op, rows int, e event) {
+	e.layout = layout{true, d.Swizzle}
+	number := w.run.history.order.note(w.run.history, e)
 	size := op.Kind.ElementSize()
 	stepR, stepK := 1, chunk/size
 	if major == wgmma.MNMajorLayout {

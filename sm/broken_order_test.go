@@ -1,7 +1,10 @@
 package sm_test
 
 import (
+	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/sm"
+	"example.com/leafhopper/tile"
+	"example.com/leafhopper/wgmma"
 )
 
 // orderTwins access shared memory that the program orders too little. What comes out right by chance is found as well.
@@ -109,5 +112,37 @@ func orderTwins() []twin {
 		},
 		rule: sm.RuleUnwritten,
 		want: []string{"thread 0 at", "Load: element 2 of x, which nobody has written before"},
+	}, {
+		name: "a descriptor of another swizzle", cfg: named("twisted", 128), order: true,
+		kernel: func(broken bool) sm.Kernel {
+			swizzle := tile.Swizzle64B
+			if broken {
+				swizzle = tile.Swizzle32B
+			}
+			op := wgmma.Op{Kind: wgmma.BF16F32, N: 64}
+			m, err := sm.NewTensorMap(make([]bf16.BF16, 64*32), tile.Config{
+				Dims: []uint64{32, 64}, Box: []uint32{32, 64}, Swizzle: tile.Swizzle64B,
+			})
+			assert(err == nil, "%v", err)
+			return func(b *sm.Block) {
+				x, full := sm.Shared[bf16.BF16](b, 64*32, 1024), b.Barrier()
+				b.Warpgroups(func(w *sm.Warpgroup) {
+					full.Init(w.Thread(0), 1)
+					full.ArriveTx(w.Thread(0), 1, x.Size())
+					w.Thread(0).LoadTensor(x, m, full, 0, 0)
+					full.WaitParity(w, 0)
+					d := w.Accumulators(wgmma.F32, op.N)
+					w.Fence()
+					w.MMA(op, d, x.KMajor(tile.Swizzle64B), x.KMajor(swizzle))
+					w.CommitGroup()
+					w.WaitGroup(0)
+				})
+			}
+		},
+		rule: sm.RuleLayout,
+		want: []string{
+			"MMA: elements ", " of x: the LoadTensor by thread 0 at",
+			"laid them out as Swizzle64B, the descriptor says Swizzle32B",
+		},
 	}}
 }

@@ -17,6 +17,9 @@ func (a *agent) disordered(what conflict, c *cta, from, end int, number, with ui
 	case unfenced:
 		a.fail(RuleProxy, "%s: no fence.proxy.async comes after the %s by %v (FenceProxyAsync, by who has written or who "+
 			"has been told of it)", c.where(a, from, end), w.op, w.mark)
+	case misread:
+		a.fail(RuleLayout, "%s: the %s by %v has laid them out as %v, the descriptor says %v",
+			c.where(a, from, end), w.op, w.mark, w.layout, o.events[number].layout)
 	case unordered:
 		rule := RuleRace
 		if begun, _ := a.run.history.knows(w.issuer, w.issued); begun {

@@ -55,6 +55,9 @@ const (
 	RuleProxy
 	// RuleUnwritten: shared memory is read that has been written, for it begins as no value in particular.
 	RuleUnwritten
+	// RuleLayout: wgmma's matrix descriptor has the swizzle that a tensor load laid the operand out with (PTX
+	// 9.7.15.5.1, shared memory matrix layout). What is laid out in another way is not judged.
+	RuleLayout
 )
 
 var ruleText = [...]string{
@@ -76,6 +79,7 @@ var ruleText = [...]string{
 	RuleRace:      "race",
 	RuleProxy:     "proxy fence",
 	RuleUnwritten: "unwritten memory",
+	RuleLayout:    "layout",
 }
 
 // String names the rule.

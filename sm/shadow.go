@@ -1,6 +1,10 @@
 package sm
 
-import "slices"
+import (
+	"slices"
+
+	"example.com/leafhopper/tile"
+)
 
 // A manner is how shared memory is accessed.
 type manner uint8
@@ -24,6 +28,13 @@ type event struct {
 	phase            uint64  // of it
 	late             bool    // bytes of it have come after the phase that was current when it was issued
 	of               *groups // that it is one of, nil if none
+	layout           layout  // of a box that it loads, or an operand that it reads
+}
+
+// A layout is that of bytes, as a swizzle has them; they may have any if it is not known.
+type layout struct {
+	known bool
+	tile.Swizzle
 }
 
 // An order is what a cluster knows of the order of what its agents do. Under Check one of them runs at a time.
@@ -46,8 +57,8 @@ type reader struct {
 type added struct{ event, before, at uint32 }
 
 // A cell is what is known of a byte of shared memory: the event that has written it last, and above that the one that
-// has read it since, or with the highest bit set the readers. Reductions, several of which may combine something with what
-// was written, are among these.
+// has read it since, or with the highest bit set the readers. Reductions are among these: several may combine something
+// with what was written.
 type cell uint64
 
 const (
@@ -132,6 +143,7 @@ const (
 	unwritten
 	unordered
 	unfenced
+	misread
 )
 
 // judge says whether the access of a byte that h's agent begins comes after those before that it must come after, and
@@ -148,6 +160,8 @@ func (o *order) judge(h *history, x cell, number uint32) (conflict, uint32) {
 		return unordered, last
 	case !fenced && e.manner&(generic|writes) == 0 && w.manner&generic != 0:
 		return unfenced, last
+	case e.manner&mma != 0 && w.layout.known && w.layout != e.layout:
+		return misread, last
 	case e.manner&writes == 0 && !o.combined(readers):
 		return fine, nobody
 	}
