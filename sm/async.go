@@ -77,8 +77,9 @@ func (t *Thread) orders(c *copyOp) {
 		if r.box != nil {
 			e.layout = layout{true, r.box.Swizzle()}
 		}
-		c.event = o.note(h, e)
-		r.spans(func(lo, hi int) { t.access(r.cta, lo, hi-lo, c.event) })
+		number := o.note(h, e)
+		c.event = o.events[number]
+		r.spans(func(lo, hi int) { t.access(r.cta, lo, hi-lo, number) })
 	}
 	if c.bar != nil {
 		c.bar.told.arrive(h) // whoever is told of the copy is told of what its source comes after
@@ -89,17 +90,17 @@ func (t *Thread) orders(c *copyOp) {
 // issued the bytes are among those of the later, and who has read them because the phase before was over has done so
 // too early.
 func (c *copyOp) lands() {
-	if c.event == 0 || c.bar.done < c.cta.cluster.order.events[c.event].count {
+	e := c.event
+	if e == nil || c.bar.done < e.count {
 		return
 	}
 	o, r := c.cta.cluster.order, &c.into
-	e := &o.events[c.event]
 	e.count, e.phase, e.late = c.bar.done+1, c.bar.phase, true
 	r.spans(func(lo, hi int) {
 		for i, x := range r.cta.cellsOf(lo, hi-lo) {
-			if readers := uint32(x >> toReader); uint32(x) == c.event && readers != nobody {
+			if readers := uint32(x >> toReader); o.events[uint32(x)] == e && readers != nobody {
 				by, _ := o.split(readers)
-				who := &o.events[by]
+				who := o.events[by]
 				who.fails(RuleRace, "%s: not ordered after the %s by %v%s",
 					r.cta.where(who.agent, lo+i, lo+i+1), e.op, e.mark, e.lacks(who.agent))
 				return

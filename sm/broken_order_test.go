@@ -1,6 +1,8 @@
 package sm_test
 
 import (
+	"testing"
+
 	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/sm"
 	"example.com/leafhopper/tile"
@@ -145,4 +147,25 @@ func orderTwins() []twin {
 			"laid them out as Swizzle64B, the descriptor says Swizzle32B",
 		},
 	}}
+}
+
+// TestForgets: what is found does not depend on how often events that no byte knows are forgotten.
+func TestForgets(t *testing.T) {
+	defer sm.FewEvents(sm.FewEvents(1))
+	for _, c := range twins() {
+		for _, broken := range []bool{true, false} {
+			for seed := range uint64(3) {
+				cfg := c.cfg
+				cfg.Check, cfg.Seed = true, seed
+				err := launch(t, cfg, c.kernel(broken))
+				if !broken {
+					if err != nil {
+						t.Errorf("%s: %v", c.name, err)
+					}
+				} else if f := fault(t, err); f.Rule != c.rule && c.also[f.Rule] == nil {
+					t.Errorf("%s: rule %v, want %v", c.name, f.Rule, c.rule)
+				}
+			}
+		}
+	}
 }

@@ -106,7 +106,7 @@ func (c *cluster) reset(i int) {
 	c.fences = fences{}
 	c.fenced = meeting{}
 	if c.launch.Check {
-		c.order = newOrder()
+		c.order = newOrder(c.ctas)
 	}
 }
 

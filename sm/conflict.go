@@ -6,10 +6,10 @@ import "fmt"
 // with it, or with an event before that.
 func (a *agent) disordered(what conflict, c *cta, from, end int, number, with uint32) {
 	o := c.cluster.order
-	switch w := &o.events[with]; what {
+	switch w := o.events[with]; what {
 	case early:
 		if o.early == nil {
-			o.early = &unread{c, from, end, number}
+			o.early = &unread{c, from, end, o.events[number]}
 		}
 	case unwritten:
 		w.fails(RuleUnwritten, "%s%s", c.where(w.agent, from, end), unwrittenText)
@@ -31,7 +31,7 @@ func (a *agent) disordered(what conflict, c *cta, from, end int, number, with ui
 			}
 		}
 		completes := ""
-		if e := &o.events[number]; e.bar != nil {
+		if e := o.events[number]; e.bar != nil {
 			completes = fmt.Sprintf(", for %s phase %d", e.bar.nameFor(a), e.phase)
 		}
 		a.fail(rule, "%s%s: not ordered after the %s by %v%s", c.where(a, from, end), completes, w.op, w.mark, w.lacks(a))
@@ -51,14 +51,13 @@ func (e *event) fails(rule Rule, format string, args ...any) {
 type unread struct {
 	cta       *cta
 	from, end int
-	event     uint32
+	event     *event
 }
 
 // told stops the launch if there is a read of what nobody has written since.
 func (u *unread) told() {
 	if u != nil && uint32(u.cta.cells[u.from]) == nobody {
-		e := &u.cta.cluster.order.events[u.event]
-		e.fails(RuleUnwritten, "%s%s", u.cta.where(e.agent, u.from, u.end), unwrittenText)
+		u.event.fails(RuleUnwritten, "%s%s", u.cta.where(u.event.agent, u.from, u.end), unwrittenText)
 	}
 }
 

@@ -21,7 +21,7 @@ type copyOp struct {
 	now clock // what the CTA knew when it issued it
 
 	from, into area      // shared memory that it reads and writes
-	event      uint32    // of the latter, under Check
+	event      *event    // of the latter, under Check
 	reads      bool      // shared memory of its CTA
 	issued     time.Time // if there is a trace
 }

@@ -54,9 +54,10 @@ func join(v, w *vector) *vector {
 type history struct {
 	order        *order
 	seen, fenced *vector
-	own          []count // of its accesses, and then of its groups
-	dirty        bool    // it has accessed something since own[0] was raised
-	recent       [4]uint32
+	own          []count   // of its accesses, and then of its groups
+	dirty        bool      // it has accessed something since own[0] was raised
+	recent       [4]uint32 // its last events
+	numbered     int       // the order's when it had them
 }
 
 // A count is a component of who counts it: how much is over, and of that how much is fenced.

@@ -39,9 +39,12 @@ type layout struct {
 
 // An order is what a cluster knows of the order of what its agents do. Under Check one of them runs at a time.
 type order struct {
+	ctas       []*cta
 	components uint32
-	events     []event
+	events     []*event
 	readers    []reader
+	limit      int       // of events and readers, at which they are numbered anew
+	numbered   int       // how often they have been
 	added      [64]added // the readers that were added last
 	early      *unread   // the first that may be told of
 }
@@ -68,7 +71,9 @@ const (
 	toReader = 32
 )
 
-func newOrder() *order { return &order{events: make([]event, untold+1), readers: make([]reader, 1)} }
+func newOrder(ctas []*cta) *order {
+	return &order{ctas: ctas, events: []*event{nobody: {}, untold: {}}, readers: make([]reader, 1), limit: fewEvents}
+}
 
 func (o *order) component() uint32 {
 	o.components++
@@ -79,16 +84,66 @@ func (o *order) component() uint32 {
 func (o *order) note(h *history, e event) uint32 {
 	e.issuer, e.issued = h.own[0].component, h.now()
 	h.dirty = true
-	for _, i := range h.recent {
-		if i > 0 && o.events[i] == e {
-			return i
+	if h.numbered == o.numbered {
+		for _, i := range h.recent {
+			if i > 0 && *o.events[i] == e {
+				return i
+			}
 		}
 	}
+	if len(o.events)+len(o.readers) >= o.limit {
+		o.renumber()
+	}
+	if h.numbered != o.numbered {
+		h.numbered, h.recent = o.numbered, [len(h.recent)]uint32{}
+	}
 	i := uint32(len(o.events))
-	o.events = append(o.events, e)
+	o.events = append(o.events, &e)
 	copy(h.recent[1:], h.recent[:])
 	h.recent[0] = i
 	return i
+}
+
+// fewEvents is how many there are before those are looked for that no byte knows any more, each time that they have
+// doubled.
+var fewEvents = 1 << 14
+
+// renumber forgets the events that no byte knows.
+func (o *order) renumber() {
+	events, readers := o.events, o.readers
+	eventAt, readersAt := make([]uint32, len(events)), make([]uint32, len(readers))
+	o.events, o.readers, o.added = slices.Clone(events[:untold+1]), make([]reader, 1), [len(o.added)]added{}
+	event := func(i uint32) uint32 {
+		if i <= untold {
+			return i
+		}
+		if eventAt[i] == 0 {
+			eventAt[i] = uint32(len(o.events))
+			o.events = append(o.events, events[i])
+		}
+		return eventAt[i]
+	}
+	var those func(i uint32) uint32
+	those = func(i uint32) uint32 {
+		if i&several == 0 {
+			return event(i)
+		}
+		i &^= several
+		if readersAt[i] == 0 {
+			r := readers[i]
+			r.event, r.before = event(r.event), those(r.before)
+			readersAt[i] = several | uint32(len(o.readers))
+			o.readers = append(o.readers, r)
+		}
+		return readersAt[i]
+	}
+	for _, c := range o.ctas {
+		for i, x := range c.cells {
+			c.cells[i] = cell(event(uint32(x))) | cell(those(uint32(x>>toReader)))<<toReader
+		}
+	}
+	o.numbered++
+	o.limit = max(fewEvents, 2*(len(o.events)+len(o.readers)))
 }
 
 // cellsOf returns the cells of n bytes of c's shared memory.
@@ -149,8 +204,8 @@ const (
 // judge says whether the access of a byte that h's agent begins comes after those before that it must come after, and
 // if not which.
 func (o *order) judge(h *history, x cell, number uint32) (conflict, uint32) {
-	e, last := &o.events[number], uint32(x)
-	w, readers := &o.events[last], uint32(x>>toReader)
+	e, last := o.events[number], uint32(x)
+	w, readers := o.events[last], uint32(x>>toReader)
 	if last == nobody && e.manner&(writes|combines) != writes {
 		return early, number
 	}
@@ -168,7 +223,7 @@ func (o *order) judge(h *history, x cell, number uint32) (conflict, uint32) {
 	for readers != nobody {
 		var by uint32
 		by, readers = o.split(readers)
-		r := &o.events[by]
+		r := o.events[by]
 		if (e.manner|r.manner)&writes == 0 || e.manner&r.manner&combines != 0 {
 			continue
 		}
@@ -193,7 +248,7 @@ func (o *order) split(readers uint32) (last, before uint32) {
 
 // after returns what a cell is after an access.
 func (o *order) after(h *history, x cell, number uint32) cell {
-	e, last := &o.events[number], uint32(x)
+	e, last := o.events[number], uint32(x)
 	if e.manner&(writes|combines) == writes {
 		return cell(number)
 	}
@@ -236,7 +291,7 @@ func (o *order) read(h *history, readers, number uint32) uint32 {
 const fewReaders = 16
 
 func (o *order) superseded(h *history, last, number uint32) bool {
-	r := &o.events[last]
+	r := o.events[last]
 	known, _ := h.knows(r.component, r.count)
 	return known && (o.events[number].manner^r.manner)&combines == 0
 }
@@ -271,7 +326,7 @@ func (o *order) prune(h *history, readers, number uint32) (pruned uint32, n int)
 	latest := map[uint32]bool{}
 	for last := uint32(0); readers != nobody; {
 		last, readers = o.split(readers)
-		r := &o.events[last]
+		r := o.events[last]
 		if o.superseded(h, last, number) || r.manner&combines == 0 && latest[r.component] {
 			continue
 		}
