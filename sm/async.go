@@ -109,15 +109,6 @@ func (c *copyOp) lands() {
 	})
 }
 
-// over ends a phase for those who are told of it.
-func (m *mbar) over() {
-	if m.done++; m.copies > 0 {
-		m.told.begin()
-		m.told.coming[0].set(m.copies, m.done)
-	}
-	m.told.complete()
-}
-
 // reads judges what an instruction reads that w issues.
 func (w *Warpgroup) reads(op wgmma.Op, a wgmma.Operand, b wgmma.Descriptor) {
 	h := w.run.history

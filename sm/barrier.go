@@ -69,7 +69,7 @@ func (b *Barrier) Init(a Agent, n int) {
 	}
 	m.phase, m.expected, m.expects, m.arrived = 0, 0, m.expects[:0], mark{}
 	m.loads, m.observed, m.dropped, m.leaving = 0, 0, false, 0
-	m.told = meeting{remembers: true}
+	m.told, m.seen = meeting{remembers: true}, m.seen[:0]
 }
 
 // Invalidate ends the barrier's life (mbarrier.inval, ~barrier of libcu++).

@@ -146,6 +146,34 @@ func orderTwins() []twin {
 			"MMA: elements ", " of x: the LoadTensor by thread 0 at",
 			"laid them out as Swizzle64B, the descriptor says Swizzle32B",
 		},
+	}, {
+		// Who comes late finds another phase under way, and waits for that.
+		name: "a phase that the next does not wait for", cfg: named("hurried", 2), order: true,
+		kernel: func(broken bool) sm.Kernel {
+			return func(b *sm.Block) {
+				bar, seen := b.Barrier(), b.Barrier()
+				b.Threads(func(t *sm.Thread) {
+					if t.Rank() == 0 {
+						bar.Init(t, 1)
+						seen.Init(t, 1)
+					}
+					t.SyncThreads()
+					if t.Rank() == 1 {
+						bar.WaitParity(t, 0)
+						seen.Arrive(t)
+						return
+					}
+					bar.Arrive(t)
+					if !broken {
+						seen.WaitParity(t, 0)
+					}
+					bar.Arrive(t)
+				})
+			}
+		},
+		rule: sm.RulePhase,
+		want: []string{"thread 1 at", "WaitParity: bar phase 0: those who complete the phase after it (last: thread 0 at"},
+		also: map[sm.Rule][]string{sm.RuleDeadlock: {"thread 1 at", "waits for bar phase 2"}},
 	}}
 }
 

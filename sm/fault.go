@@ -58,6 +58,10 @@ const (
 	// RuleLayout: wgmma's matrix descriptor has the swizzle that a tensor load laid the operand out with (PTX
 	// 9.7.15.5.1, shared memory matrix layout). What is laid out in another way is not judged.
 	RuleLayout
+	// RulePhase: whoever waits for a phase of an mbarrier sees it end before the phase after it does, by what the
+	// program orders; else the wait may be for one more (PTX 9.7.13.15.4: phases other than the current and the
+	// one before cannot be waited for).
+	RulePhase
 )
 
 var ruleText = [...]string{
@@ -80,6 +84,7 @@ var ruleText = [...]string{
 	RuleProxy:     "proxy fence",
 	RuleUnwritten: "unwritten memory",
 	RuleLayout:    "layout",
+	RulePhase:     "phase of an mbarrier",
 }
 
 // String names the rule.

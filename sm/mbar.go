@@ -25,8 +25,9 @@ type mbar struct {
 	waiters queue  // for the current phase
 	clock   clock  // released by who has arrived or landed
 	told    meeting
-	copies  uint32 // the component of those that complete bytes, if there are any
-	done    uint32 // phases that it counts
+	copies  uint32  // the component of those that complete bytes, if there are any
+	done    uint32  // phases that it counts
+	seen    []event // under Check, the waits that have seen the last of them end
 
 	// Of the current phase, for reports:
 	expected int // bytes
@@ -257,13 +258,6 @@ func (m *mbar) advance() {
 		m.leaving = 0
 		m.drop(n)
 	}
-}
-
-// observe notes that r knows the last completed phase to be over.
-func (m *mbar) observe(r *runner) {
-	m.observed = m.phase
-	r.cta.acquire(&m.clock)
-	m.told.tell(r.history)
 }
 
 // wait waits until over, which looks at the state, says so.

@@ -128,6 +128,8 @@ type tally struct {
 	last *vector // that has been added
 }
 
+func (t *tally) of(component uint32) uint32 { return (&vector{t.at}).of(component) }
+
 func (t *tally) add(v *vector) {
 	if v == nil || v == t.last {
 		return
