@@ -161,11 +161,11 @@ const (
 	ScopeSystem
 )
 
-// ThreadFence is __threadfence and its kin. Go orders memory by itself; but that an access of
-// another CTA's shared memory comes before the end of that CTA is known, where a flag in memory
+// ThreadFence is __threadfence and its kin. Go orders memory by itself; but that an access of shared
+// memory comes before another, or before the end of another CTA whose it is, is known, where a flag in memory
 // says so, from fences of both sides: after the access or between it and the flag, and after
-// the flag has been read, of ScopeCluster or wider. Nothing sees the flag: of fences without one,
-// which is later is a matter of the moment.
+// the flag has been read, of ScopeCluster or wider if they are of two CTAs. Nothing sees the flag: of fences without
+// one, which is later is a matter of the moment.
 func (a *agent) ThreadFence(s Scope) {
 	a.enter("ThreadFence")
 	if !a.cta.launch.Check {

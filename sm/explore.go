@@ -12,9 +12,7 @@ const maxShrinks = 400
 
 // Explore launches the kernel n times under Check, with the seeds cfg.Seed to
 // cfg.Seed+n-1, and returns the first fault, or nil. The fault's Seed reproduces it; its
-// Switches are as few as Explore has found to be enough. Copies land as cfg.Schedule says:
-// what a copy overwrites too early is seen with [Random], what is read too early with
-// [Late]. Under every second seed some agents, or CTAs, begin late. A kernel that changes what it reads
+// Switches are as few as Explore has found to be enough. Copies land as cfg.Schedule says. Under every second seed some agents, or CTAs, begin late. A kernel that changes what it reads
 // in global memory is the same the next time only if cfg.Reset restores that; a wrong result is a fault
 // only if cfg.Verify says so.
 func Explore(ctx context.Context, cfg Config, n int, kernel Kernel) error {
