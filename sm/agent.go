@@ -174,6 +174,6 @@ func (a *agent) ThreadFence(s Scope) {
 	a.cta.told.exchange(a.run.history)
 	if s >= ScopeCluster && !a.cta.alone() {
 		a.cta.cluster.fence(a)
-		a.cta.cluster.fenced.exchange(a.run.history)
+		a.cta.cluster.told.exchange(a.run.history)
 	}
 }

@@ -15,9 +15,6 @@ type area struct {
 	how   manner
 }
 
-// boxed is the area that a load of a box writes.
-func boxed(c *cta, at int, box *tile.TensorMap) area { return area{cta: c, at: at, box: box} }
-
 // spans calls f for the ranges of the area.
 func (r *area) spans(f func(lo, hi int)) {
 	if r.box == nil {

@@ -28,7 +28,7 @@ type cluster struct {
 	sync   clusterBarrier
 	fences fences
 	order  *order  // under Check
-	fenced meeting // of those who have executed a ThreadFence of its scope
+	told   meeting // of those who have executed a ThreadFence of its scope
 }
 
 // placed is a declaration, and its bytes in shared memory.
@@ -104,7 +104,7 @@ func (c *cluster) reset(i int) {
 	c.claimed, c.first = 0, nil
 	c.sync = clusterBarrier{cluster: c}
 	c.fences = fences{}
-	c.fenced = meeting{}
+	c.told = meeting{}
 	if c.launch.Check {
 		c.order = newOrder(c.ctas)
 	}

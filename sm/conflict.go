@@ -2,8 +2,8 @@ package sm
 
 import "fmt"
 
-// disordered deals with an access that a begins: that of the bytes from to end-1 of c's shared memory. What is wrong
-// with it, or with an event before that.
+// disordered is called for what is wrong with an access that a begins, of the bytes from to end-1 of c's shared memory,
+// after or because of another event.
 func (a *agent) disordered(what conflict, c *cta, from, end int, number, with uint32) {
 	o := c.cluster.order
 	switch w := o.events[with]; what {

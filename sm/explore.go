@@ -12,8 +12,9 @@ const maxShrinks = 400
 
 // Explore launches the kernel n times under Check, with the seeds cfg.Seed to
 // cfg.Seed+n-1, and returns the first fault, or nil. The fault's Seed reproduces it; its
-// Switches are as few as Explore has found to be enough. Copies land as cfg.Schedule says. Under every second seed some agents, or CTAs, begin late. A kernel that changes what it reads
-// in global memory is the same the next time only if cfg.Reset restores that; a wrong result is a fault
+// Switches are as few as Explore has found to be enough. Copies land as cfg.Schedule says. Under
+// every second seed some agents, or CTAs, begin late. A kernel that changes what it reads in
+// global memory is the same the next time only if cfg.Reset restores that; a wrong result is a fault
 // only if cfg.Verify says so.
 func Explore(ctx context.Context, cfg Config, n int, kernel Kernel) error {
 	if n < 1 {

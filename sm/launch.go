@@ -59,8 +59,8 @@ type Config struct {
 	// (a grid barrier) have to be resident all.
 	Resident int
 
-	// Check runs one agent at a time, in an order that Seed alone decides, and fills
-	// shared memory with poison.
+	// Check runs one agent at a time, in an order that Seed alone decides, fills shared memory with
+	// poison, and judges accesses of it by what orders them: RuleRace and the rules after it.
 	Check    bool
 	Seed     uint64
 	Schedule Schedule

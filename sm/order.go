@@ -54,10 +54,10 @@ func join(v, w *vector) *vector {
 type history struct {
 	order        *order
 	seen, fenced *vector
-	own          []count   // of its accesses, and then of its groups
+	own          []count   // first of its accesses, then of groups
 	dirty        bool      // it has accessed something since own[0] was raised
-	recent       [4]uint32 // its last events
-	numbered     int       // the order's when it had them
+	recent       [4]uint32 // its last events, by the numbers that they had
+	numbered     int       // when the order had numbered them so often
 }
 
 // A count is a component of who counts it: how much is over, and of that how much is fenced.
@@ -112,14 +112,15 @@ func (h *history) fence() {
 }
 
 // A meeting is what agents tell each other at a barrier, or by another object that synchronizes them: what those know
-// who have come to its current phase, and the phase before. It is nil, or without an order, where nobody looks.
+// who have come to its current phase, and who had come to the one before. Without Check they have no history, and it
+// does nothing.
 type meeting struct {
 	coming    [2]tally // seen and fenced
 	over      [2]*vector
 	arrivals  int
-	remembers bool // of a phase what of those before
+	remembers bool // in a phase what it knew in those before
 
-	in, out [2]*vector // that over has been joined with last, and what came of it
+	in, out [2]*vector // what over has been joined with last, and what came of it
 }
 
 // A tally is a vector that grows.
@@ -191,7 +192,8 @@ func (m *meeting) complete() {
 	m.in, m.out = [2]*vector{}, [2]*vector{}
 }
 
-// tell adds what the last phase knows to what an agent does (an acquire). Many that come know the same.
+// tell adds what the last phase knows to what an agent does (an acquire). Many that come know the same, and then do so
+// again: in one vector.
 func (m *meeting) tell(h *history) {
 	if h == nil {
 		return

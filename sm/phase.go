@@ -4,6 +4,9 @@ package sm
 // before that: all that have arrived since know of it.
 func (m *mbar) over() {
 	m.done++
+	if m.copies > 0 || len(m.seen) > 0 {
+		m.told.begin()
+	}
 	for i := range m.seen {
 		if e := &m.seen[i]; m.told.coming[0].of(e.component) < e.count {
 			e.fails(RulePhase, "%s phase %d: those who complete the phase after it (last: %v) do not know that %v has seen "+
@@ -13,7 +16,6 @@ func (m *mbar) over() {
 	}
 	m.seen = m.seen[:0]
 	if m.copies > 0 {
-		m.told.begin()
 		m.told.coming[0].set(m.copies, m.done)
 	}
 	m.told.complete()

@@ -65,8 +65,8 @@ type added struct{ event, before, at uint32 }
 type cell uint64
 
 const (
-	nobody   = 0 // is the event that has written what nobody has
-	untold   = 1 // is that of what may have been written without anybody being told
+	nobody   = 0 // the event of what has not been written
+	untold   = 1 // that of what may have been, without anybody being told
 	several  = 1 << 31
 	toReader = 32
 )
@@ -97,8 +97,9 @@ func (o *order) note(h *history, e event) uint32 {
 	if h.numbered != o.numbered {
 		h.numbered, h.recent = o.numbered, [len(h.recent)]uint32{}
 	}
-	i := uint32(len(o.events))
-	o.events = append(o.events, &e)
+	kept, i := new(event), uint32(len(o.events)) // not &e, which would move to the heap each time
+	*kept = e
+	o.events = append(o.events, kept)
 	copy(h.recent[1:], h.recent[:])
 	h.recent[0] = i
 	return i
