@@ -71,8 +71,8 @@ func (t *Thread) orders(c *copyOp) {
 	}
 	if r := &c.into; r.cta != nil {
 		e.manner = writes | r.how
-		if r.box != nil {
-			e.layout = layout{true, r.box.Swizzle()}
+		if r.box != nil && r.box.Rank() > 1 {
+			e.layout = layout{r.box.Swizzle(), r.box.Pitch()}
 		}
 		number := o.note(h, e)
 		c.event = o.events[number]
@@ -125,7 +125,10 @@ const chunk = 16
 
 // operandAt judges what an instruction reads of an operand of so many rows or columns.
 func (w *Warpgroup) operandAt(d wgmma.Descriptor, major wgmma.Major, op wgmma.Op, rows int, e event) {
-	e.layout = layout{true, d.Swizzle}
+	e.layout = layout{d.Swizzle, d.Swizzle.Span()}
+	if d.Swizzle == tile.SwizzleNone {
+		e.layout.pitch = chunk // of a core matrix
+	}
 	number := w.run.history.order.note(w.run.history, e)
 	size := op.Kind.ElementSize()
 	stepR, stepK := 1, chunk/size

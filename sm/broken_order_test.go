@@ -116,35 +116,18 @@ func orderTwins() []twin {
 		want: []string{"thread 0 at", "Load: element 2 of x, which nobody has written before"},
 	}, {
 		name: "a descriptor of another swizzle", cfg: named("twisted", 128), order: true,
-		kernel: func(broken bool) sm.Kernel {
-			swizzle := tile.Swizzle64B
-			if broken {
-				swizzle = tile.Swizzle32B
-			}
-			op := wgmma.Op{Kind: wgmma.BF16F32, N: 64}
-			m, err := sm.NewTensorMap(make([]bf16.BF16, 64*32), tile.Config{
-				Dims: []uint64{32, 64}, Box: []uint32{32, 64}, Swizzle: tile.Swizzle64B,
-			})
-			assert(err == nil, "%v", err)
-			return func(b *sm.Block) {
-				x, full := sm.Shared[bf16.BF16](b, 64*32, 1024), b.Barrier()
-				b.Warpgroups(func(w *sm.Warpgroup) {
-					full.Init(w.Thread(0), 1)
-					full.ArriveTx(w.Thread(0), 1, x.Size())
-					w.Thread(0).LoadTensor(x, m, full, 0, 0)
-					full.WaitParity(w, 0)
-					d := w.Accumulators(wgmma.F32, op.N)
-					w.Fence()
-					w.MMA(op, d, x.KMajor(tile.Swizzle64B), x.KMajor(swizzle))
-					w.CommitGroup()
-					w.WaitGroup(0)
-				})
-			}
-		},
-		rule: sm.RuleLayout,
+		kernel: func(broken bool) sm.Kernel { return laidOut(tile.Swizzle64B, broken, 32, 32, tile.Swizzle32B) },
+		rule:   sm.RuleLayout,
 		want: []string{
 			"MMA: elements ", " of x: the LoadTensor by thread 0 at",
 			"laid them out as Swizzle64B, the descriptor says Swizzle32B",
+		},
+	}, {
+		name: "core matrices in a box that is too wide", cfg: named("wide", 128), order: true,
+		kernel: func(broken bool) sm.Kernel { return laidOut(tile.SwizzleNone, broken, 8, 16, tile.SwizzleNone) },
+		rule:   sm.RuleLayout,
+		want: []string{
+			"laid them out as SwizzleNone in rows of 32 bytes, the descriptor says SwizzleNone in rows of 16 bytes",
 		},
 	}, {
 		// Who comes late finds another phase under way, and waits for that.
@@ -175,6 +158,42 @@ func orderTwins() []twin {
 		want: []string{"thread 1 at", "WaitParity: bar phase 0: those who complete the phase after it (last: thread 0 at"},
 		also: map[sm.Rule][]string{sm.RuleDeadlock: {"thread 1 at", "waits for bar phase 2"}},
 	}}
+}
+
+// laidOut loads an operand, in boxes of so many elements, with a swizzle that its descriptor has unless it is broken.
+func laidOut(s tile.Swizzle, broken bool, right, wrong int, other tile.Swizzle) sm.Kernel {
+	op, width, has := wgmma.Op{Kind: wgmma.BF16F32, N: 64}, right, s
+	if broken {
+		width, has = wrong, other
+	}
+	m, err := sm.NewTensorMap(make([]bf16.BF16, 64*32), tile.Config{
+		Dims: []uint64{32, 64}, Box: []uint32{uint32(width), 64}, Swizzle: s,
+	})
+	assert(err == nil, "%v", err)
+	return func(b *sm.Block) {
+		x, full := sm.Shared[bf16.BF16](b, 64*32, 1024), b.Barrier()
+		b.Warpgroups(func(w *sm.Warpgroup) {
+			full.Init(w.Thread(0), 1)
+			full.ArriveTx(w.Thread(0), 1, x.Size())
+			for at := 0; at < 32; at += width {
+				w.Thread(0).LoadTensor(x.At(64*at), m, full, at, 0)
+			}
+			full.WaitParity(w, 0)
+			d := w.Accumulators(wgmma.F32, op.N)
+			desc := wgmma.Descriptor{Start: x.Address(), SBO: 8 * 16, LBO: 64 * 16, Swizzle: s}
+			if s != tile.SwizzleNone {
+				desc = x.KMajor(s)
+			}
+			of := desc
+			if of.Swizzle = has; has != tile.SwizzleNone {
+				of = x.KMajor(has)
+			}
+			w.Fence()
+			w.MMA(op, d, desc, of)
+			w.CommitGroup()
+			w.WaitGroup(0)
+		})
+	}
 }
 
 // TestForgets: what is found does not depend on how often events that no byte knows are forgotten.
