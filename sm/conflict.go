@@ -81,8 +81,8 @@ func (e *event) lacks(a *agent) string {
 	case e.of != nil:
 		return fmt.Sprintf(": %s knows of no WaitAll or WaitAsync that covers it", who)
 	}
-	return fmt.Sprintf(": %s does not know of it, there being no barrier (or, around a flag, ThreadFence on both sides)",
-		who)
+	return fmt.Sprintf(": %s does not know of it, there being no barrier (or, around a flag that is an atomic of "+
+		"Elements, ThreadFence on both sides)", who)
 }
 
 // where says what the kernel calls the bytes from to end-1 of c's shared memory, for a.

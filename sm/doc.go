@@ -70,8 +70,8 @@
 // find there ([RuleRace] and the rules after it). What orders them are the operations of this package, as PTX has it: a
 // copy's end is known to who has waited for its phase or group, and to those that it tells. An access by
 // [Array.Elements] or [Array.Bytes], an atomic say, is not seen, and memory that somebody has got in this way counts
-// as written. Nor is it seen that agents wait for each other by a channel, a mutex or a flag of the kernel's own: what
-// orders their accesses then is a ThreadFence on both sides, which CUDA needs as well.
+// as written. Nor is it seen that agents wait for each other by a channel, a mutex or such an atomic: what orders their
+// other accesses then is a ThreadFence on both sides, which CUDA needs as well.
 //
 // Sources: CUDA C++ Programming Guide; PTX ISA 9.1, sections 9.7.9.25 to 9.7.9.27 (copies),
 // 9.7.13 (barriers and fences) and 9.7.15 (wgmma); libcu++ (barrier, pipeline,
