@@ -60,8 +60,7 @@ const (
 	// by something else, or by a map of one dimension, is not judged.
 	RuleLayout
 	// RulePhase: whoever waits for a phase of an mbarrier sees it end before the phase after it does, by what the
-	// program orders; else the wait may be for one more (PTX 9.7.13.15.4: phases other than the current and the
-	// one before cannot be waited for).
+	// program orders; else the wait may be for one more (PTX 9.7.13.15.4, phases of the mbarrier object).
 	RulePhase
 )
 
