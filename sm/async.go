@@ -72,7 +72,7 @@ func (t *Thread) orders(c *copyOp) {
 	if r := &c.into; r.cta != nil {
 		e.manner = writes | r.how
 		if r.box != nil && r.box.Rank() > 1 {
-			e.layout = layout{r.box.Swizzle(), r.box.Pitch()}
+			e.layout = layout{true, r.box.Swizzle()}
 		}
 		number := o.note(h, e)
 		c.event = o.events[number]
@@ -125,10 +125,7 @@ const chunk = 16
 
 // operandAt judges what an instruction reads of an operand of so many rows or columns.
 func (w *Warpgroup) operandAt(d wgmma.Descriptor, major wgmma.Major, op wgmma.Op, rows int, e event) {
-	e.layout = layout{d.Swizzle, d.Swizzle.Span()}
-	if d.Swizzle == tile.SwizzleNone {
-		e.layout.pitch = chunk // of a core matrix
-	}
+	e.layout = layout{true, d.Swizzle}
 	number := w.run.history.order.note(w.run.history, e)
 	size := op.Kind.ElementSize()
 	stepR, stepK := 1, chunk/size

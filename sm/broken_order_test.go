@@ -116,18 +116,35 @@ func orderTwins() []twin {
 		want: []string{"thread 0 at", "Load: element 2 of x, which nobody has written before"},
 	}, {
 		name: "a descriptor of another swizzle", cfg: named("twisted", 128), order: true,
-		kernel: func(broken bool) sm.Kernel { return laidOut(tile.Swizzle64B, broken, 32, 32, tile.Swizzle32B) },
-		rule:   sm.RuleLayout,
+		kernel: func(broken bool) sm.Kernel {
+			swizzle := tile.Swizzle64B
+			if broken {
+				swizzle = tile.Swizzle32B
+			}
+			op := wgmma.Op{Kind: wgmma.BF16F32, N: 64}
+			m, err := sm.NewTensorMap(make([]bf16.BF16, 64*32), tile.Config{
+				Dims: []uint64{32, 64}, Box: []uint32{32, 64}, Swizzle: tile.Swizzle64B,
+			})
+			assert(err == nil, "%v", err)
+			return func(b *sm.Block) {
+				x, full := sm.Shared[bf16.BF16](b, 64*32, 1024), b.Barrier()
+				b.Warpgroups(func(w *sm.Warpgroup) {
+					full.Init(w.Thread(0), 1)
+					full.ArriveTx(w.Thread(0), 1, x.Size())
+					w.Thread(0).LoadTensor(x, m, full, 0, 0)
+					full.WaitParity(w, 0)
+					d := w.Accumulators(wgmma.F32, op.N)
+					w.Fence()
+					w.MMA(op, d, x.KMajor(tile.Swizzle64B), x.KMajor(swizzle))
+					w.CommitGroup()
+					w.WaitGroup(0)
+				})
+			}
+		},
+		rule: sm.RuleLayout,
 		want: []string{
 			"MMA: elements ", " of x: the LoadTensor by thread 0 at",
 			"laid them out as Swizzle64B, the descriptor says Swizzle32B",
-		},
-	}, {
-		name: "core matrices in a box that is too wide", cfg: named("wide", 128), order: true,
-		kernel: func(broken bool) sm.Kernel { return laidOut(tile.SwizzleNone, broken, 8, 16, tile.SwizzleNone) },
-		rule:   sm.RuleLayout,
-		want: []string{
-			"laid them out as SwizzleNone in rows of 32 bytes, the descriptor says SwizzleNone in rows of 16 bytes",
 		},
 	}, {
 		// Who comes late finds another phase under way, and waits for that.
@@ -160,39 +177,29 @@ func orderTwins() []twin {
 	}}
 }
 
-// laidOut loads an operand, in boxes of so many elements, with a swizzle that its descriptor has unless it is broken.
-func laidOut(s tile.Swizzle, broken bool, right, wrong int, other tile.Swizzle) sm.Kernel {
-	op, width, has := wgmma.Op{Kind: wgmma.BF16F32, N: 64}, right, s
-	if broken {
-		width, has = wrong, other
+// TestPacked: an operand that has been swizzled in global memory comes in one dimension.
+func TestPacked(t *testing.T) {
+	m, err := sm.NewTensorMap(make([]bf16.BF16, 64*16), tile.Config{Dims: []uint64{64 * 16}, Box: []uint32{256}})
+	if err != nil {
+		t.Fatal(err)
 	}
-	m, err := sm.NewTensorMap(make([]bf16.BF16, 64*32), tile.Config{
-		Dims: []uint64{32, 64}, Box: []uint32{uint32(width), 64}, Swizzle: s,
-	})
-	assert(err == nil, "%v", err)
-	return func(b *sm.Block) {
-		x, full := sm.Shared[bf16.BF16](b, 64*32, 1024), b.Barrier()
+	if err := launch(t, sm.Config{Block: sm.Dim3{X: 128}, Check: true}, func(b *sm.Block) {
+		x, full := sm.Shared[bf16.BF16](b, 64*16, 1024), b.Barrier()
 		b.Warpgroups(func(w *sm.Warpgroup) {
 			full.Init(w.Thread(0), 1)
 			full.ArriveTx(w.Thread(0), 1, x.Size())
-			for at := 0; at < 32; at += width {
-				w.Thread(0).LoadTensor(x.At(64*at), m, full, at, 0)
+			for at := 0; at < x.Len(); at += 256 {
+				w.Thread(0).LoadTensor(x.At(at), m, full, at)
 			}
 			full.WaitParity(w, 0)
-			d := w.Accumulators(wgmma.F32, op.N)
-			desc := wgmma.Descriptor{Start: x.Address(), SBO: 8 * 16, LBO: 64 * 16, Swizzle: s}
-			if s != tile.SwizzleNone {
-				desc = x.KMajor(s)
-			}
-			of := desc
-			if of.Swizzle = has; has != tile.SwizzleNone {
-				of = x.KMajor(has)
-			}
+			d := w.Accumulators(wgmma.F32, 64)
 			w.Fence()
-			w.MMA(op, d, desc, of)
+			w.MMA(wgmma.Op{Kind: wgmma.BF16F32, N: 64}, d, x.KMajor(tile.Swizzle32B), x.KMajor(tile.Swizzle32B))
 			w.CommitGroup()
 			w.WaitGroup(0)
 		})
+	}); err != nil {
+		t.Error(err)
 	}
 }
 

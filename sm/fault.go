@@ -55,9 +55,9 @@ const (
 	RuleProxy
 	// RuleUnwritten: shared memory is read that has been written, for it begins as no value in particular.
 	RuleUnwritten
-	// RuleLayout: wgmma's matrix descriptor has the swizzle that a tensor load laid the operand out with or, of core
-	// matrices without, the load's rows are of 16 bytes (PTX 9.7.15.5.1, shared memory matrix layout). What is laid out
-	// by something else, or by a map of one dimension, is not judged.
+	// RuleLayout: wgmma's matrix descriptor has the swizzle that a tensor load laid the operand out with (PTX
+	// 9.7.15.5.1, shared memory matrix layout). What comes in one dimension, as by LoadBulk, may have
+	// been laid out before, and is not judged.
 	RuleLayout
 	// RulePhase: whoever waits for a phase of an mbarrier sees it end before the phase after it does, by what the
 	// program orders; else the wait may be for one more (PTX 9.7.13.15.4, phases of the mbarrier object).

@@ -1,7 +1,6 @@
 package sm
 
 import (
-	"fmt"
 	"slices"
 
 	"example.com/leafhopper/tile"
@@ -32,18 +31,10 @@ type event struct {
 	layout           layout  // of a box that it loads, or an operand that it reads
 }
 
-// A layout is that of rows, as a tensor map or a descriptor has them. Rows of no bytes are of no known one.
+// A layout is that of bytes, as a swizzle has them; they may have any if it is not known.
 type layout struct {
-	swizzle tile.Swizzle
-	pitch   int
-}
-
-// String returns "Swizzle64B", or "SwizzleNone in rows of 128 bytes".
-func (l layout) String() string {
-	if l.swizzle == tile.SwizzleNone {
-		return fmt.Sprintf("%v in rows of %d bytes", l.swizzle, l.pitch)
-	}
-	return l.swizzle.String()
+	known bool
+	tile.Swizzle
 }
 
 // An order is what a cluster knows of the order of what its agents do. Under Check one of them runs at a time.
@@ -225,7 +216,7 @@ func (o *order) judge(h *history, x cell, number uint32) (conflict, uint32) {
 		return unordered, last
 	case !fenced && e.manner&(generic|writes) == 0 && w.manner&generic != 0:
 		return unfenced, last
-	case e.manner&mma != 0 && w.layout.pitch > 0 && w.layout != e.layout:
+	case e.manner&mma != 0 && w.layout.known && w.layout != e.layout:
 		return misread, last
 	case e.manner&writes == 0 && !o.combined(readers):
 		return fine, nobody

@@ -25,9 +25,6 @@ func TestSpans(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got, want := m.Pitch(), max(s.Span(), int(box[0])); got != want {
-					t.Errorf("rows %d bytes apart, want %d", got, want)
-				}
 				shared, _ := tile.NewShared(8 << 10)
 				mem := shared.Bytes()
 				fill := func(b byte) {

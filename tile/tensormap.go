@@ -221,9 +221,6 @@ func (m *TensorMap) Swizzle() Swizzle { return m.swizzle }
 // every Load completes its barrier.
 func (m *TensorMap) BoxBytes() int { return m.rows * m.row }
 
-// Pitch returns the bytes from row to row of a box in shared memory: those of a row, or the span of the swizzle.
-func (m *TensorMap) Pitch() int { return m.pitch }
-
 // SharedBytes returns the shared memory that one box occupies: BoxBytes, or
 // more when the rows of a swizzled box are narrower than the span.
 func (m *TensorMap) SharedBytes() int { return m.rows * m.pitch }
