@@ -1,7 +1,7 @@
 package sm
 
-// over ends a phase for those who are told of it. Who has seen the phase before end, as far as is known, has done so
-// before that: all that have arrived since know of it.
+// over ends a phase for those who are told of it. Whoever has seen the phase before end must have done so before what
+// completes this one, which is to say that those who have arrived know of it.
 func (m *mbar) over() {
 	m.done++
 	if m.copies > 0 || len(m.seen) > 0 {
@@ -10,7 +10,7 @@ func (m *mbar) over() {
 	for i := range m.seen {
 		if e := &m.seen[i]; m.told.coming[0].of(e.component) < e.count {
 			e.fails(RulePhase, "%s phase %d: those who complete the phase after it (last: %v) do not know that %v has seen "+
-				"it end, who would else wait for another", m.nameFor(e.agent), e.phase, m.arrived, e.agent.inCluster())
+				"it end: a moment later it would wait for another", m.nameFor(e.agent), e.phase, m.arrived, e.agent.inCluster())
 			break
 		}
 	}
