@@ -60,6 +60,7 @@ type cta struct {
 	taken []bool // the warps that are in a part
 
 	cells  []cell // of the bytes of mem, under Check
+	known  uint32 // the component by which others know that it has begun
 	alive  alive
 	fenced atomic.Bool // accesses of other CTAs come after a ThreadFence
 	told   meeting     // of those who have executed one
@@ -73,6 +74,7 @@ func (c *cta) reset(idx Dim3) {
 	c.named = [namedBarriers]namedBarrier{}
 	c.warps, c.taken = nil, nil
 	c.alive = alive{}
+	c.known = 0
 	clear(c.cells)
 	c.cells = c.cells[:0]
 	c.fenced.Store(false)
@@ -162,7 +164,7 @@ func Shared[T any](b *Block, n, align int) *Array[T] {
 	c.place(offset)
 	a := &Array[T]{cta: c, home: c, offset: offset, n: n, decl: c.declared, data: elements[T](c, offset, n)}
 	if c.launch.Check {
-		a.poison()
+		fillNaN(a.data)
 	}
 	return a
 }
@@ -170,20 +172,6 @@ func Shared[T any](b *Block, n, align int) *Array[T] {
 // elements is c's shared memory from offset on as values of T.
 func elements[T any](c *cta, offset, n int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(c.shared().Bytes()[offset:]))), n)
-}
-
-// poison has elements be NaNs in all CTAs of the cluster, but for those in memory that one of them has declared
-// before: as all declare the same they are, or have been written by a peer since.
-func (a *Array[T]) poison() {
-	c, size := a.cta.cluster, max(sizeof[T](), 1)
-	first := max(0, c.claimed-a.offset+size-1) / size
-	if first >= a.n {
-		return
-	}
-	for _, peer := range c.ctas {
-		fillNaN(elements[T](peer, a.offset, a.n)[first:])
-	}
-	c.claimed = a.offset + a.Size()
 }
 
 // swizzlePeriod is the alignment that a tile of any swizzle has at most.

@@ -56,6 +56,33 @@ func orderTwins() []twin {
 			"which completes full phase 0: thread 0 does not know",
 		},
 	}, {
+		name: "who does not wait for a load, before or after it", cfg: named("hasty", 2), order: true,
+		kernel: func(broken bool) sm.Kernel {
+			return func(b *sm.Block) {
+				x, full := sm.Shared[int32](b, 8, 16), b.Barrier()
+				b.Threads(func(t *sm.Thread) {
+					if t.Rank() == 0 {
+						full.Init(t, 1)
+					}
+					t.SyncThreads()
+					if t.Rank() == 0 {
+						full.ArriveTx(t, 1, 32)
+						sm.LoadBulk(t, x, ramp(8), full)
+						return
+					}
+					if !broken {
+						full.WaitParity(t, 0)
+					}
+					x.Load(t, 5)
+				})
+			}
+		},
+		rule: sm.RuleRace,
+		want: []string{
+			"Load: element 5 of x: not ordered after the LoadBulk by thread 0 at",
+			"which completes full phase 0: thread 1 does not know that the phase is over",
+		},
+	}, {
 		name: "a source that nobody waits for", cfg: named("reuse", 1), order: true,
 		kernel: func(broken bool) sm.Kernel {
 			out := make([]int32, 8)
@@ -146,6 +173,26 @@ func orderTwins() []twin {
 			"MMA: elements ", " of x: the LoadTensor by thread 0 at",
 			"laid them out as Swizzle64B, the descriptor says Swizzle32B",
 		},
+	}, {
+		name: "a peer that may not have begun", order: true,
+		cfg: sm.Config{Name: "hasty", Grid: sm.Dim3{X: 2}, Cluster: sm.Dim3{X: 2}},
+		kernel: func(broken bool) sm.Kernel {
+			return func(b *sm.Block) {
+				x := sm.Shared[float32](b, 2, 16)
+				b.Threads(func(t *sm.Thread) {
+					if !broken {
+						t.ClusterSync()
+					}
+					x.MapShared(1-b.ClusterRank()).Store(t, 1, 3)
+					t.ClusterSync()
+					if got := x.Load(t, 1); got != 3 {
+						panic(got)
+					}
+				})
+			}
+		},
+		rule: sm.RuleShared,
+		want: []string{"Store: nothing says that CTA (", "has begun: cluster.sync is missing"},
 	}, {
 		// Who comes late finds another phase under way, and waits for that.
 		name: "a phase that the next does not wait for", cfg: named("hurried", 2), order: true,

@@ -69,6 +69,10 @@ func (a *agent) reach(to *cta) (now clock) {
 		from.release(&now)
 		return now
 	}
+	if !a.run.history.met(to) {
+		a.fail(RuleShared, "nothing says that CTA %v has begun: cluster.sync is missing before the first use of its shared "+
+			"memory", to.idx)
+	}
 	from.alive.mu.Lock()
 	from.alive.clock[from.rank]++
 	now = from.alive.clock

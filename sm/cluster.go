@@ -22,8 +22,7 @@ type cluster struct {
 	mu      sync.Mutex
 	runners map[*runner]struct{} // that have not ended
 
-	claimed int  // bytes of shared memory that some CTA has declared, noted under Check
-	first   *cta // that has started its agents, with mu
+	first *cta // that has started its agents, with mu
 
 	sync   clusterBarrier
 	fences fences
@@ -101,7 +100,7 @@ func (c *cluster) reset(i int) {
 		in := l.Cluster.at(rank)
 		cta.reset(Dim3{at.X*l.Cluster.X + in.X, at.Y*l.Cluster.Y + in.Y, at.Z*l.Cluster.Z + in.Z})
 	}
-	c.claimed, c.first = 0, nil
+	c.first = nil
 	c.sync = clusterBarrier{cluster: c}
 	c.fences = fences{}
 	c.told = meeting{}

@@ -21,6 +21,12 @@ func (a *agent) disordered(what conflict, c *cta, from, end int, number, with ui
 		a.fail(RuleLayout, "%s: the %s by %v has laid them out as %v, the descriptor says %v",
 			c.where(a, from, end), w.op, w.mark, w.layout, o.events[number].layout)
 	case unordered:
+		e := o.events[number]
+		if w.manner&writes == 0 && uint32(c.cells[from]) == nobody { // it is the read that has come too early
+			w.fails(RuleRace, "%s: not ordered after the %s by %v%s", c.where(w.agent, from, end), e.op, e.mark,
+				e.lacks(w.agent))
+			a.run.unwind()
+		}
 		rule := RuleRace
 		if begun, _ := a.run.history.knows(w.issuer, w.issued); begun {
 			switch {
@@ -31,7 +37,7 @@ func (a *agent) disordered(what conflict, c *cta, from, end int, number, with ui
 			}
 		}
 		completes := ""
-		if e := o.events[number]; e.bar != nil {
+		if e.bar != nil {
 			completes = fmt.Sprintf(", for %s phase %d", e.bar.nameFor(a), e.phase)
 		}
 		a.fail(rule, "%s%s: not ordered after the %s by %v%s", c.where(a, from, end), completes, w.op, w.mark, w.lacks(a))

@@ -28,8 +28,9 @@ const (
 	// RuleSync: barrier.sync and barrier.cluster are executed by those who take part,
 	// with the same operands (PTX 9.7.13.1 and 9.7.13.3).
 	RuleSync
-	// RuleShared: a CTA's shared memory fits, holds no pointers, and is accessed in
-	// bounds.
+	// RuleShared: a CTA's shared memory fits, holds no pointers, and is accessed in bounds, by
+	// others once they know that it has begun, which is found under Check (CUDA C++ Programming
+	// Guide, distributed shared memory).
 	RuleShared
 	// RuleStart: a kernel starts its agents once, over ranges of its block.
 	RuleStart

@@ -63,9 +63,29 @@ type history struct {
 // A count is a component of who counts it: how much is over, and of that how much is fenced.
 type count struct{ component, over, fenced uint32 }
 
+// begin has c be known to have begun by its own agents, and returns what those know. Of others they have to be told.
+func (o *order) begin(c *cta) *vector {
+	if o == nil {
+		return nil
+	}
+	c.known = o.component()
+	var known tally
+	known.set(c.known, 1)
+	return &vector{known.at}
+}
+
 // newHistory returns what an agent knows that is about to start.
-func (o *order) newHistory() *history {
-	return &history{order: o, own: []count{{component: o.component()}}}
+func (o *order) newHistory(begun *vector) *history {
+	return &history{order: o, seen: begun, own: []count{{component: o.component()}}}
+}
+
+// met reports whether the agent knows that c has begun.
+func (h *history) met(c *cta) bool {
+	if h == nil {
+		return true
+	}
+	known, _ := h.knows(c.known, 1)
+	return known && c.known > 0
 }
 
 // now returns the number of the accesses that the agent makes until it tells somebody of them.

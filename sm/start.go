@@ -96,14 +96,16 @@ func (c *cta) start(parts ...Part) {
 	c.agents = agents
 	c.running.Store(agents)
 	c.cluster.count(agents)
+	o := c.cluster.order
+	begun := o.begin(c)
 	// All are there before the first begins: whoever wakes one may have been started before it.
 	starts := make([]func(), 0, agents)
 	for _, p := range parts {
 		for i := p.first; i < p.end; i++ {
 			a, f := p.agent(agent{cta: c, kind: p.kind, rank: i * p.unit, lanes: p.unit})
 			a.run = newRunner(c, a)
-			if o := c.cluster.order; o != nil {
-				a.run.history = o.newHistory()
+			if o != nil {
+				a.run.history = o.newHistory(begun)
 			}
 			c.cluster.enroll(a.run)
 			for _, ends := range c.pipelines {
