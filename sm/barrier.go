@@ -42,14 +42,24 @@ func (b *Barrier) of(a *agent) *mbar {
 	if b == nil || b.cta == nil {
 		a.fail(RuleBarrier, "the barrier is nil; Block.Barriers makes them")
 	}
-	if b.m != nil {
-		return b.m
+	m := b.m
+	if m == nil {
+		m = b.cta.barrier(b.at)
 	}
-	m := b.cta.barrier(b.at)
 	if m == nil {
 		a.fail(RuleBarrier, "CTA %v has not declared barrier %d: cluster.sync comes before it is used", b.cta.idx, b.at)
 	}
+	m.comesAfterInit(a)
 	return m
+}
+
+// comesAfterInit reports a use of the barrier by one who has not been told of its Init.
+func (m *mbar) comesAfterInit(a *agent) {
+	if h, e := a.run.history, &m.init; h != nil && e.count > 0 {
+		if known, _ := h.knows(e.component, e.count); !known {
+			a.fail(RuleBarrier, "%s: not ordered after the Init by %v%s", m.nameFor(a), e.mark, e.lacks(a))
+		}
+	}
 }
 
 // MapShared returns the barrier of the cluster's CTA of that rank that has this one's
@@ -59,7 +69,8 @@ func (b *Barrier) MapShared(rank int) *Barrier {
 }
 
 // Init makes the barrier one that expects n arrivals a phase, 1 to 2^20-1 (init of
-// libcu++, mbarrier.init). Others must learn of it before they use it: SyncThreads.
+// libcu++, mbarrier.init). Others must learn of it before they use it, by SyncThreads; who does not
+// is known under Check.
 func (b *Barrier) Init(a Agent, n int) {
 	g, m := b.local(a, "Init")
 	m.mu.Lock()
@@ -70,6 +81,10 @@ func (b *Barrier) Init(a Agent, n int) {
 	m.phase, m.expected, m.expects, m.arrived = 0, 0, m.expects[:0], mark{}
 	m.loads, m.observed, m.dropped, m.leaving = 0, 0, false, 0
 	m.told, m.seen = meeting{remembers: true}, m.seen[:0]
+	if h := g.run.history; h != nil {
+		h.dirty = true
+		m.init = event{mark: g.mark(), component: h.own[0].component, count: h.now()}
+	}
 }
 
 // Invalidate ends the barrier's life (mbarrier.inval, ~barrier of libcu++).

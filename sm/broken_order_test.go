@@ -1,6 +1,7 @@
 package sm_test
 
 import (
+	"sync/atomic"
 	"testing"
 
 	"example.com/leafhopper/bf16"
@@ -82,6 +83,29 @@ func orderTwins() []twin {
 			"Load: element 5 of x: not ordered after the LoadBulk by thread 0 at",
 			"which completes full phase 0: thread 1 does not know that the phase is over",
 		},
+	}, {
+		name: "a barrier of whose Init nobody has been told", cfg: named("untold", 2), order: true,
+		kernel: func(broken bool) sm.Kernel {
+			return func(b *sm.Block) {
+				bar := b.Barrier()
+				var flag atomic.Bool // which a GPU would read too early, too
+				b.Threads(func(t *sm.Thread) {
+					if t.Rank() == 0 {
+						bar.Init(t, 2)
+						flag.Store(true)
+					}
+					if !broken {
+						t.SyncThreads()
+					}
+					for !flag.Load() {
+						t.SyncWarp(1 << t.Lane())
+					}
+					bar.ArriveAndWait(t)
+				})
+			}
+		},
+		rule: sm.RuleBarrier,
+		want: []string{"ArriveAndWait: bar: not ordered after the Init by thread 0 at", "thread 1 does not know of it"},
 	}, {
 		name: "a source that nobody waits for", cfg: named("reuse", 1), order: true,
 		kernel: func(broken bool) sm.Kernel {
