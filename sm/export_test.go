@@ -8,3 +8,6 @@ func FewEvents(n int) (before int) {
 	before, fewEvents = fewEvents, n
 	return before
 }
+
+// Seen returns for how many waits that have seen a phase end the barrier has room.
+func (b *Barrier) Seen() int { return cap(b.m.seen) }

@@ -1,6 +1,8 @@
 package sm_test
 
 import (
+	"testing"
+
 	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/sm"
 	"example.com/leafhopper/tile"
@@ -207,4 +209,30 @@ func unwrittenKernels() []unordered {
 			})
 		},
 	}}
+}
+
+// TestWaitsAgain: however often agents wait for a phase that is over, the barrier remembers a few waits of each.
+func TestWaitsAgain(t *testing.T) {
+	const agents = 3
+	room := 0
+	err := launch(t, sm.Config{Block: sm.Dim3{X: agents}, Check: true}, func(b *sm.Block) {
+		bar := b.Barrier()
+		b.Threads(func(t *sm.Thread) {
+			if t.Rank() == 0 {
+				bar.Init(t, agents)
+			}
+			t.SyncThreads()
+			token := bar.Arrive(t)
+			for range 500 {
+				bar.Wait(t, token)
+				t.SyncThreads()
+			}
+			if t.Rank() == 0 {
+				room = bar.Seen()
+			}
+		})
+	})
+	if err != nil || room == 0 || room > 10*agents {
+		t.Errorf("room for %d waits, error %v", room, err)
+	}
 }

@@ -1,5 +1,7 @@
 package sm
 
+import "slices"
+
 // over ends a phase for those who are told of it. Whoever has seen the phase before end must have done so before what
 // completes this one, which is to say that those who have arrived know of it.
 func (m *mbar) over() {
@@ -30,7 +32,24 @@ func (m *mbar) observe(r *runner) {
 		return
 	}
 	h.dirty = true
+	if len(m.seen) == cap(m.seen) {
+		m.seen = latest(m.seen)
+	}
 	m.seen = append(m.seen, event{
 		mark: mark{r.agent(), r.site}, op: r.op, component: h.own[0].component, count: h.now(), phase: m.phase - 1,
 	})
+}
+
+// latest returns the last wait of each agent, with room for as many more: who knows of it knows of those before.
+func latest(seen []event) []event {
+	var kept []event
+	has := map[uint32]bool{}
+	for _, e := range slices.Backward(seen) {
+		if !has[e.component] {
+			has[e.component] = true
+			kept = append(kept, e)
+		}
+	}
+	slices.Reverse(kept)
+	return slices.Grow(kept, len(kept)+1)
 }
