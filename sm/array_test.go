@@ -80,3 +80,11 @@ func TestRecastWrong(t *testing.T) {
 	})
 	faultOf(t, err, sm.RuleShared, "elements 4 to 4 of stage, which has 4")
 }
+
+// TestZeroArray: an Array that nobody has declared has no elements.
+func TestZeroArray(t *testing.T) {
+	var x sm.Array[int32]
+	if len(x.Elements()) > 0 || len(x.Bytes()) > 0 || x.Len() > 0 {
+		t.Errorf("%v, %v, %d elements", x.Elements(), x.Bytes(), x.Len())
+	}
+}

@@ -158,7 +158,7 @@ func (c *cta) cellsOf(at, n int) []cell {
 
 // bare has n bytes of c's shared memory be such as somebody may have written without anybody being told.
 func (c *cta) bare(at, n int) {
-	if c.cluster.order == nil {
+	if c == nil || c.cluster.order == nil { // a zero Array has none
 		return
 	}
 	cells := c.cellsOf(at, n)
