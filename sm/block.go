@@ -284,9 +284,7 @@ func (c *cta) exit() {
 	if f := c.launch.sched.into(c); f != nil {
 		c.blame(f.by.site, RuleExit, "the %v is still on its way: nobody has waited for all of its bytes", f)
 	}
-	if o := c.cluster.order; o != nil && o.early != nil && o.early.cta == c {
-		o.early.told()
-	}
+	c.unwritten()
 	c.depart()
 }
 

@@ -277,6 +277,22 @@ func TestPacked(t *testing.T) {
 	}
 }
 
+// TestUnwritten: a read of what nobody has written is found though somebody is given the memory later.
+func TestUnwritten(t *testing.T) {
+	f := fault(t, launch(t, sm.Config{Block: sm.Dim3{X: 1}, Check: true}, func(b *sm.Block) {
+		x := sm.Shared[int32](b, 8, 16)
+		b.Threads(func(t *sm.Thread) {
+			x.Load(t, 3)
+			x.Elements()[3] = 1
+			x.Load(t, 3)
+		})
+	}))
+	if f.Rule != sm.RuleUnwritten {
+		t.Error(f)
+	}
+	contains(t, f, "Load: element 3 of x, which nobody has written before")
+}
+
 // TestForgets: what is found does not depend on how often events that no byte knows are forgotten.
 func TestForgets(t *testing.T) {
 	defer sm.FewEvents(sm.FewEvents(1))

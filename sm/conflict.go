@@ -7,10 +7,6 @@ import "fmt"
 func (a *agent) disordered(what conflict, c *cta, from, end int, number, with uint32) {
 	o := c.cluster.order
 	switch w := o.events[with]; what {
-	case early:
-		if o.early == nil {
-			o.early = &unread{c, from, end, o.events[number]}
-		}
 	case unwritten:
 		w.fails(RuleUnwritten, "%s%s", c.where(w.agent, from, end), unwrittenText)
 		a.run.unwind()
@@ -53,17 +49,23 @@ func (e *event) fails(rule Rule, format string, args ...any) {
 	r.stop(e.agent, &Fault{Rule: rule, Detail: fmt.Sprintf(format, args...)})
 }
 
-// An unread is a read of what nobody has written yet. If somebody does whom nothing orders it is a race.
-type unread struct {
-	cta       *cta
-	from, end int
-	event     *event
-}
-
-// told stops the launch if there is a read of what nobody has written since.
-func (u *unread) told() {
-	if u != nil && uint32(u.cta.cells[u.from]) == nobody {
-		u.event.fails(RuleUnwritten, "%s%s", u.cta.where(u.event.agent, u.from, u.end), unwrittenText)
+// unwritten stops the launch if c's shared memory has been read where nobody has written it, not since either: if
+// somebody does whom nothing orders it is a race.
+func (c *cta) unwritten() {
+	for i, x := range c.cells {
+		if readers := uint32(x >> toReader); uint32(x) == nobody && readers != nobody {
+			o, end := c.cluster.order, i+1
+			for end < len(c.cells) && c.cells[end] == x {
+				end++
+			}
+			var first uint32
+			for readers != nobody {
+				first, readers = o.split(readers)
+			}
+			e := o.events[first]
+			e.fails(RuleUnwritten, "%s%s", c.where(e.agent, i, end), unwrittenText)
+			return
+		}
 	}
 }
 

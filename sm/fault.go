@@ -47,9 +47,9 @@ const (
 	RuleSource
 	// RuleResult: [Config.Verify] finds nothing wrong.
 	RuleResult
-	// RuleRace: of two accesses of the same byte of shared memory, one of which writes it, one comes after the other
-	// by what the program orders (PTX 8.7.1, data races; 8.9, causality order). It is known under Check, as are
-	// those below.
+	// RuleRace: of two accesses of the same byte of shared memory, one of which writes it, if only what is there,
+	// one comes after the other by what the program orders (PTX 8.7.1, data races; 8.9, causality order). It is
+	// known under Check, as are those below.
 	RuleRace
 	// RuleProxy: a fence.proxy.async comes between what writes shared memory in the generic proxy and a copy or
 	// wgmma instruction that reads it (PTX 9.7.13.4; CUDA C++ Programming Guide, async proxy).

@@ -254,8 +254,8 @@ func (r *runner) panicked(a *agent, v any, err error) {
 	if r.self != nil {
 		a = r.self
 	}
-	if o := r.cta.cluster.order; o != nil {
-		o.early.told() // which may be why
+	for _, c := range r.cta.cluster.ctas {
+		c.unwritten() // which may be why
 	}
 	stack := debug.Stack()
 	for _, begin := range []string{"\npanic(", "\nruntime.Goexit("} {

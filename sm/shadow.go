@@ -46,7 +46,6 @@ type order struct {
 	limit      int       // of events and readers, at which they are numbered anew
 	numbered   int       // how often they have been
 	added      [64]added // the readers that were added last
-	early      *unread   // the first that may be told of
 }
 
 // A reader is one of several that a byte has had since it was written: the last, and those before.
@@ -163,8 +162,8 @@ func (c *cta) bare(at, n int) {
 	}
 	cells := c.cellsOf(at, n)
 	for i, x := range cells {
-		if uint32(x) == nobody {
-			cells[i] = x | untold
+		if x == nobody {
+			cells[i] = untold
 		}
 	}
 }
@@ -194,8 +193,7 @@ func (a *agent) access(c *cta, at, n int, number uint32) {
 type conflict uint8
 
 const (
-	fine  conflict = iota
-	early          // it reads what nobody has written yet
+	fine conflict = iota
 	unwritten
 	unordered
 	unfenced
@@ -208,7 +206,7 @@ func (o *order) judge(h *history, x cell, number uint32) (conflict, uint32) {
 	e, last := o.events[number], uint32(x)
 	w, readers := o.events[last], uint32(x>>toReader)
 	if last == nobody && e.manner&(writes|combines) != writes {
-		return early, number
+		return fine, nobody // as far as is known: somebody may yet write it
 	}
 	known, fenced := h.knows(w.component, w.count)
 	switch {

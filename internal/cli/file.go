@@ -22,11 +22,17 @@ type File struct {
 func OpenFile(path string) (*File, error) {
 	_, missing := os.Stat(path)
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o666)
-	f := &File{file: file}
-	if err == nil && errors.Is(missing, fs.ErrNotExist) {
-		f.created, err = filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, err
 	}
-	return f, err
+	f := &File{file: file}
+	if errors.Is(missing, fs.ErrNotExist) {
+		if f.created, err = filepath.EvalSymlinks(path); err != nil {
+			file.Close()
+			return nil, err
+		}
+	}
+	return f, nil
 }
 
 // empty empties the file, unless it is a device.
