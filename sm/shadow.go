@@ -83,7 +83,7 @@ func (o *order) component() uint32 {
 func (o *order) note(h *history, e event) uint32 {
 	e.issuer, e.issued = h.own[0].component, h.now()
 	h.dirty = true
-	if h.numbered == o.numbered {
+	if h.numbered == o.numbered && e.bar == nil { // copies land each for itself
 		for _, i := range h.recent {
 			if i > 0 && *o.events[i] == e {
 				return i

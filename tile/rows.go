@@ -2,7 +2,6 @@ package tile
 
 import (
 	"encoding/binary"
-	"iter"
 	"unsafe"
 
 	"example.com/leafhopper/tf32"
@@ -126,24 +125,13 @@ func (m *TensorMap) fillBox(dst []byte, offset int) {
 			binary.LittleEndian.PutUint16(pattern[i:], nanPattern)
 		}
 	}
-	for c := range m.chunks(dst, offset) {
-		*(*[chunk]byte)(c) = pattern
-	}
-}
-
-// chunks yields those of a box that begins at offset, without what lies between its rows.
-func (m *TensorMap) chunks(mem []byte, offset int) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		at := offset
-		for range m.rows {
-			x := m.flip(at)
-			for c := at; c < at+m.row; c += chunk {
-				if !yield(mem[c^x:][:chunk]) {
-					return
-				}
-			}
-			at += m.pitch
+	at := offset
+	for range m.rows {
+		x := m.flip(at)
+		for c := at; c < at+m.row; c += chunk {
+			*(*[chunk]byte)(dst[c^x:]) = pattern
 		}
+		at += m.pitch
 	}
 }
 
