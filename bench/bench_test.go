@@ -44,7 +44,7 @@ func benchmarkMultiply(b *testing.B, engine *gemm.Engine, t asm.Type, n, depth, 
 		b.Fatal(err)
 	}
 	w := Workload{M: n, N: n, K: n, In: t, Out: asm.F32, Alpha: 1, Seed: 1}
-	a, bm, _ := newOperands(w)
+	a, bm, _ := newOperands(b.Context(), w)
 	c := newOperand(w.Out, n, n, false)
 	opts := []gemm.Option{gemm.WithWorkers(workers)}
 	if depth > 0 {

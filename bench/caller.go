@@ -2,6 +2,7 @@ package bench
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"runtime"
 	"slices"
@@ -76,14 +77,14 @@ func (c *caseRun) threads() int {
 	return max(c.workers, min(c.workers*c.v.callers(), cores.Count()))
 }
 
-// resetC gives every C its old value: NaN if it must not be read.
-func (c *caseRun) resetC() {
+// resetC gives every C its old value, NaN if it must not be read, unless ctx is done.
+func (c *caseRun) resetC(ctx context.Context) {
 	for _, k := range c.callers {
 		for _, o := range k.c {
 			if c.p.c0 != nil {
 				copy(o.raw, c.p.c0.raw)
 			} else {
-				o.poison()
+				o.poison(ctx)
 			}
 		}
 	}

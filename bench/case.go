@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -76,7 +77,7 @@ func (x *run) prepare(v Variant) (*caseRun, error) {
 	if err := x.hire(c, options(v)); err != nil {
 		return nil, err
 	}
-	c.resetC()
+	c.resetC(x.ctx)
 	if c.call, _, err = c.together(func(k *caller, _ time.Time) error { return x.watch(c, k) }); err != nil {
 		return nil, err
 	}
@@ -133,7 +134,7 @@ func (x *run) matricesOf(w Workload) (*matrices, error) {
 	if o := x.matrices[w]; o != nil {
 		return o, nil
 	}
-	a, b, c0 := newOperands(w)
+	a, b, c0 := newOperands(x.ctx, w)
 	o := &matrices{a: []*operand{a}, b: []*operand{b}, c0: c0}
 	for range x.sets(w) {
 		if len(o.c) > 0 {
@@ -148,14 +149,14 @@ func (x *run) matricesOf(w Workload) (*matrices, error) {
 	return o, nil
 }
 
-// newOperands returns A, B and, if beta is not 0, C's old value.
-func newOperands(w Workload) (a, b, c0 *operand) {
+// newOperands returns A, B and, if beta is not 0, C's old value. They are not whole once ctx is done.
+func newOperands(ctx context.Context, w Workload) (a, b, c0 *operand) {
 	a, b = newOperand(w.In, w.M, w.K, w.TransA), newOperand(w.In, w.K, w.N, w.TransB)
-	a.fill(mix(w.Seed, 0))
-	b.fill(mix(w.Seed, 1))
+	a.fill(ctx, mix(w.Seed, 0))
+	b.fill(ctx, mix(w.Seed, 1))
 	if w.Beta != 0 {
 		c0 = newOperand(w.Out, w.M, w.N, false)
-		c0.fill(mix(w.Seed, 2))
+		c0.fill(ctx, mix(w.Seed, 2))
 	}
 	return a, b, c0
 }
@@ -245,7 +246,7 @@ func (x *run) warmUp(c *caseRun) error {
 // sample takes one sample of c.
 func (x *run) sample(c *caseRun) error {
 	if c.p.c0 != nil {
-		c.resetC() // or C would grow from sample to sample
+		c.resetC(x.ctx) // or C would grow from sample to sample
 	}
 	// The measurement of the peak, or another variant, came before. A product
 	// that is long enough not to notice is not run for nothing.

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -51,7 +52,7 @@ type vectors struct{ scaleA, scaleB, bias []float32 }
 func (w Workload) vectors() (v vectors) {
 	values := func(n, which int) []float32 {
 		o := newOperand(asm.F32, 1, n, false)
-		o.fill(mix(w.Seed, which))
+		o.fill(context.Background(), mix(w.Seed, which))
 		return o.f32
 	}
 	scales := func(n, which int) []float32 {

@@ -33,7 +33,7 @@ func TestCheckEpilogue(t *testing.T) {
 	} {
 		for _, full := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%v/%v/full=%v", base.Arith, base.Out, full), func(t *testing.T) {
-				a, b, c0 := newOperands(base)
+				a, b, c0 := newOperands(t.Context(), base)
 				products := map[Epilogue]*operand{}
 				for _, e := range epilogues() {
 					w := base

@@ -51,7 +51,7 @@ func TestCheckExact(t *testing.T) {
 		for _, full := range []bool{true, false} {
 			title := fmt.Sprintf("%v/%v/split=%d/promotion=%d/full=%v", w.In, w.Out, w.SplitK, w.Promotion, full)
 			t.Run(title, func(t *testing.T) {
-				a, b, c0 := newOperands(w)
+				a, b, c0 := newOperands(t.Context(), w)
 				c := multiplied(t, portable(w), a, b, c0)
 				r := makeReference(w, a, b, c0, full)
 				if o := r.check(c); o.maxError != 0 {
@@ -92,7 +92,7 @@ func TestExactDiffers(t *testing.T) {
 	for _, in := range allTypes {
 		w := exactCases()[0]
 		w.In = in
-		a, b, _ := newOperands(w)
+		a, b, _ := newOperands(t.Context(), w)
 		r := makeReference(w, a, b, nil, true)
 		if o := r.check(naive(w, a, b, nil)); o.passed() {
 			t.Errorf("%v: sums in float32 pass", in)
@@ -110,7 +110,7 @@ func TestExactDiffers(t *testing.T) {
 // (9·2^-25 + 2^-23)·S.
 func TestProjectTF32(t *testing.T) {
 	w := Workload{M: 60, N: 70, K: 128, In: asm.F32, Out: asm.F32, Alpha: 1, Seed: 6, Arith: gemm.Hopper}
-	a, b, _ := newOperands(w)
+	a, b, _ := newOperands(t.Context(), w)
 	r := makeReference(w, a, b, nil, false)
 	c := multiplied(t, portable(w), a, b, nil)
 	distance := func(cx []float64) (most float64) {
@@ -169,7 +169,7 @@ func TestCompareHopper(t *testing.T) {
 func TestCompareHopperBits(t *testing.T) {
 	engine := newTestEngine(t)
 	w := Workload{M: 210, N: 200, K: 208, In: asm.BF16, Out: asm.F32, Alpha: 1, Seed: 1, Arith: gemm.Hopper}
-	a, b, _ := newOperands(w)
+	a, b, _ := newOperands(t.Context(), w)
 	r := newReference(w, a, b, nil)
 	if r.full != nil {
 		t.Fatal("the workload is compared in full; choose a larger one")

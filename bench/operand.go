@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"math"
 	"unsafe"
 
@@ -158,30 +159,30 @@ func (o *operand) asTF32() *operand {
 	return &t
 }
 
-// fill gives o values uniform in [-1, 1) that depend on the seed and the place.
-func (o *operand) fill(seed uint64) {
-	o.generate(func(dst []float32, first int) {
+// fill gives o values uniform in [-1, 1) that depend on the seed and the place. It stops when ctx is done.
+func (o *operand) fill(ctx context.Context, seed uint64) {
+	o.generate(ctx, func(dst []float32, first int) {
 		for i := range dst {
 			dst[i] = float32(int64(mix(seed, first+i))>>40) * 0x1p-23
 		}
 	})
 }
 
-// poison makes every element NaN.
-func (o *operand) poison() {
+// poison makes every element NaN. It stops when ctx is done.
+func (o *operand) poison(ctx context.Context) {
 	nan := float32(math.NaN())
-	o.generate(func(dst []float32, _ int) {
+	o.generate(ctx, func(dst []float32, _ int) {
 		for i := range dst {
 			dst[i] = nan
 		}
 	})
 }
 
-// generate stores what next writes for the stored elements from first on.
-func (o *operand) generate(next func(dst []float32, first int)) {
+// generate stores what next writes for the stored elements from first on, until ctx is done.
+func (o *operand) generate(ctx context.Context, next func(dst []float32, first int)) {
 	parallel(o.rows*o.cols, 1<<15, func(lo, hi int) {
 		buf := make([]float32, min(hi-lo, 1<<12))
-		for ; lo < hi; lo += len(buf) {
+		for ; lo < hi && ctx.Err() == nil; lo += len(buf) {
 			buf = buf[:min(len(buf), hi-lo)]
 			next(buf, lo)
 			o.encode(lo, buf)

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"context"
 	"math"
 	"testing"
 
@@ -17,12 +18,12 @@ func TestOperandFill(t *testing.T) {
 	for _, elem := range allTypes {
 		for _, trans := range []bool{false, true} {
 			a, b := newOperand(elem, 70, 1003, trans), newOperand(elem, 70, 1003, trans)
-			a.fill(7)
-			b.fill(7)
+			a.fill(t.Context(), 7)
+			b.fill(t.Context(), 7)
 			if !bytes.Equal(a.raw, b.raw) {
 				t.Errorf("%v: the same seed gives different operands", elem)
 			}
-			if b.fill(8); bytes.Equal(a.raw, b.raw) {
+			if b.fill(t.Context(), 8); bytes.Equal(a.raw, b.raw) {
 				t.Errorf("%v: another seed gives the same operand", elem)
 			}
 			if !bytes.Equal(a.clone().raw, a.raw) {
@@ -51,7 +52,7 @@ func TestOperandAtDecode(t *testing.T) {
 	for _, elem := range allTypes {
 		for _, trans := range []bool{false, true} {
 			o := newOperand(elem, 5, 9, trans)
-			o.fill(1)
+			o.fill(t.Context(), 1)
 			rows, cols := o.stored()
 			buf := make([]float32, cols)
 			for r := range rows {
@@ -66,10 +67,24 @@ func TestOperandAtDecode(t *testing.T) {
 					}
 				}
 			}
-			o.poison()
+			o.poison(t.Context())
 			if !math.IsNaN(o.at(4, 8)) || !math.IsNaN(o.at(0, 0)) {
 				t.Errorf("%v: poison left a number", elem)
 			}
+		}
+	}
+}
+
+// TestOperandFillStops fills operands for which nobody waits any more.
+func TestOperandFillStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	a, b, c0 := newOperands(ctx, Workload{M: 70, N: 50, K: 90, In: asm.F32, Out: asm.BF16, Beta: 1, Seed: 1})
+	c := newOperand(asm.F32, 70, 50, false)
+	c.poison(ctx)
+	for i, o := range []*operand{a, b, c0, c} {
+		if len(bytes.Trim(o.raw, "\x00")) > 0 {
+			t.Errorf("operand %d has elements", i)
 		}
 	}
 }

@@ -139,7 +139,7 @@ func TestPrepackedIsVerified(t *testing.T) {
 		"prepacked false": func() { other.f32[41] *= 1 + 0x1p-22 },
 		"":                func() {},
 	} {
-		other.fill(mix(v.Seed, 1))
+		other.fill(t.Context(), mix(v.Seed, 1))
 		spoil()
 		rep, err := quick().compare(t.Context(), forger, []Variant{v, packed})
 		if err != nil {

@@ -48,7 +48,7 @@ func TestCheck(t *testing.T) {
 					w.Alpha, w.Beta = -0.75, 1.25
 				}
 				t.Run(fmt.Sprintf("in=%v/out=%v/full=%v", in, out, full), func(t *testing.T) {
-					a, b, c0 := newOperands(w)
+					a, b, c0 := newOperands(t.Context(), w)
 					checkCorruptions(t, makeReference(w, a, b, c0, full), naive(w, a, b, c0))
 				})
 			}
@@ -114,7 +114,7 @@ func unsampled(r *reference) (i, j int) {
 // element among half a million.
 func TestCheckLarge(t *testing.T) {
 	w := Workload{M: 700, N: 705, K: 300, In: asm.BF16, Out: asm.F32, Alpha: 1, Seed: 11}
-	a, b, _ := newOperands(w)
+	a, b, _ := newOperands(t.Context(), w)
 	r := newReference(w, a, b, nil)
 	if r.full != nil {
 		t.Fatal("the workload is compared in full; choose a larger one")
