@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -55,7 +56,7 @@ func (o Output) bytes() []byte {
 type Run func(launch func(sm.Config, sm.Kernel) error) ([]Output, error)
 
 // Main runs an example and prints its outputs, and then what they show if they are the
-// recorded ones; if not, or if there are arguments, it ends the program.
+// recorded ones; if not, if they cannot be written, or if there are arguments, it ends the program.
 func Main(run Run, recorded, shown string) []Output {
 	if !flag.Parsed() { // by go test, whose flags they are then
 		if err := noArguments(os.Args); err != nil {
@@ -67,17 +68,27 @@ func Main(run Run, recorded, shown string) []Output {
 		return sm.Launch(context.Background(), cfg, kernel)
 	})
 	if err == nil {
-		for _, o := range outputs {
-			fmt.Println(o)
-		}
-		err = asRecorded(outputs, recorded)
+		err = report(os.Stdout, outputs, recorded, shown)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	fmt.Printf("As on an H100: %s.\n", shown)
 	return outputs
+}
+
+// report writes the outputs, and what they show if they are the recorded ones.
+func report(w io.Writer, outputs []Output, recorded, shown string) error {
+	for _, o := range outputs {
+		if _, err := fmt.Fprintln(w, o); err != nil {
+			return err
+		}
+	}
+	if err := asRecorded(outputs, recorded); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "As on an H100: %s.\n", shown)
+	return err
 }
 
 // noArguments reports arguments behind a program's name.

@@ -162,6 +162,27 @@ func TestNoArguments(t *testing.T) {
 	}
 }
 
+// room takes so many writes.
+type room int
+
+func (r *room) Write(b []byte) (int, error) {
+	if *r--; *r < 0 {
+		return 0, os.ErrClosed
+	}
+	return len(b), nil
+}
+
+func TestReportUnwritable(t *testing.T) {
+	outputs := []Output{{"a.x", []int32{1}}, {"a.y", []int32{2}}}
+	recorded := outputs[0].String() + "\n" + outputs[1].String() + "\n"
+	for writes, want := range []error{os.ErrClosed, os.ErrClosed, os.ErrClosed, nil} {
+		w := room(writes)
+		if err := report(&w, outputs, recorded, "shown"); !errors.Is(err, want) {
+			t.Errorf("room for %d writes: %v, want %v", writes, err, want)
+		}
+	}
+}
+
 func TestCheck(t *testing.T) {
 	good := []Output{{"a.x", []int32{1, 2, 3}}}
 	recorded := "# a comment\na.x bytes=12 crc32=16fe0ff6\n"
