@@ -14,6 +14,9 @@ type Product struct {
 	M, N, K, Threads int
 }
 
+// MaxSize bounds what [Product] counts, as gemmbench does, so that M·N·K does not overflow.
+const MaxSize = 1 << 20
+
 // Flops returns its floating-point operations.
 func (p Product) Flops() float64 { return 2 * float64(p.M) * float64(p.N) * float64(p.K) }
 
@@ -37,8 +40,8 @@ func Parse(text string) (l Line, err error) {
 	}
 	l.Lib, l.DType = f[0], f[1]
 	for i, to := range []*int{&l.M, &l.N, &l.K, &l.Threads} {
-		if *to, err = strconv.Atoi(f[2+i]); err != nil || *to < 1 {
-			return Line{}, fmt.Errorf("%q is not a size", f[2+i])
+		if *to, err = strconv.Atoi(f[2+i]); err != nil || *to < 1 || *to > MaxSize {
+			return Line{}, fmt.Errorf("%q is not a size of 1..%d", f[2+i], MaxSize)
 		}
 	}
 	if l.Seconds, err = strconv.ParseFloat(f[6], 64); err != nil {

@@ -106,10 +106,18 @@ func (t table) readJSON(r io.Reader, round int) error {
 	if err := json.NewDecoder(r).Decode(&rep); err != nil {
 		return err
 	}
-	for _, s := range rep.Results {
+	for i, s := range rep.Results {
+		for _, size := range []struct {
+			field string
+			n     int
+		}{{"m", s.M}, {"n", s.N}, {"k", s.K}, {"workers", s.Workers}} {
+			if size.n < 1 || size.n > measured.MaxSize {
+				return fmt.Errorf("results[%d]: %s: %d is outside 1..%d", i, size.field, size.n, measured.MaxSize)
+			}
+		}
 		p := measured.Product{DType: s.DType, M: s.M, N: s.N, K: s.K, Threads: s.Workers}
 		if err := t.add(p, ours, round, s.SecondsMedian); err != nil {
-			return err
+			return fmt.Errorf("results[%d]: seconds_median: %w", i, err)
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,9 +26,11 @@ func files(t *testing.T, contents map[string]string) []string {
 }
 
 // oursJSON is a report of gemmbench on 1000³, whose flops are 2e9.
-func oursJSON(seconds string) string {
-	return `{"results": [{"m": 1000, "n": 1000, "k": 1000, "dtype": "f32", "workers": 2, "seconds_median": ` + seconds +
-		`}]}`
+func oursJSON(seconds string) string { return sizedJSON("1000", "1000", "1000", "2", seconds) }
+
+func sizedJSON(m, n, k, workers, seconds string) string {
+	return fmt.Sprintf(`{"results": [{"m": %s, "n": %s, "k": %s, "dtype": "f32", "workers": %s, "seconds_median": %s}]}`,
+		m, n, k, workers, seconds)
 }
 
 func TestTable(t *testing.T) {
@@ -69,7 +72,12 @@ func TestErrors(t *testing.T) {
 		{"x-one-2.csv", "", `round "one"`},
 		{"x-1-2.txt", "", "neither .json nor .csv"},
 		{"x-1-2.json", "{", "unexpected EOF"},
-		{"x-1-2.json", oursJSON("0"), "0 is not a time"},
+		{"x-1-2.json", oursJSON("0"), "x-1-2.json: results[0]: seconds_median: 0 is not a time"},
+		{"x-1-2.json", sizedJSON("-8", "8", "8", "1", "1"), "x-1-2.json: results[0]: m: -8 is outside 1..1048576"},
+		{"x-1-2.json", sizedJSON("8", "0", "8", "1", "1"), "results[0]: n: 0 is outside"},
+		{"x-1-2.json", sizedJSON("8", "8", "1048577", "1", "1"), "results[0]: k: 1048577 is outside"},
+		{"x-1-2.json", sizedJSON("8", "8", "8", "-1", "1"), "results[0]: workers: -1 is outside"},
+		{"x-1-2.csv", "x,f32,1,1,9000000000000000000,1,1\n", `line 1: "9000000000000000000" is not a size of 1..1048576`},
 		{"x-1-2.csv", "x,f32,1,1,1,1,1\nx,f32\n", `line 2: "x,f32" has 2 fields`},
 		{"x-1-2.csv", "x,f32,1,0,1,1,1\n", `line 1: "0" is not a size`},
 		{"x-1-2.csv", "x,f32,1,1,1,1,-1\n", "line 1: -1 is not a time"},
