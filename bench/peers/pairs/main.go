@@ -103,7 +103,11 @@ func (c *comparison) run(ctx context.Context, first, second []string, stdout io.
 			r = result{Product: pair[0].Product, header: r.header}
 		}
 		if err == io.EOF {
-			return errors.Join(flush(), c.programs[0].wait(), c.programs[1].wait())
+			err := errors.Join(flush(), c.programs[0].wait(), c.programs[1].wait())
+			if err == nil && !r.header {
+				err = errors.New("no samples: there is no product that both programs measure")
+			}
+			return err
 		}
 		r.add(pair)
 	}

@@ -41,7 +41,8 @@ func TestRun(t *testing.T) {
 		{"not measured", answers(t, bf16+"NaN", bf16+"NaN", f32+"1"), answers(t, bf16+"1", bf16+"1", f32+"1"),
 			"dtype  threads  MxNxK       a      a      ratio  quartiles     pairs\n" +
 				"f32    1        100x100x50  0.001  0.001  1.00   1.00 to 1.00  1\n", ""},
-		{"nothing", []string{"true", "-step"}, []string{"true", "-step"}, "", ""},
+		{"nothing", []string{"true", "-step"}, []string{"true", "-step"}, "", "pairs: no samples: there is no product"},
+		{"no product measured", answers(t, bf16+"NaN"), answers(t, bf16+"1"), "", "pairs: no samples: there is no product"},
 		{"both fail", []string{"false", "-step"}, []string{"false", "-step"}, "", "false: exit status 1"},
 		{"fewer", one, answers(t, f32+"1"), "", "sh ends before the other program"},
 		{"another product", one, answers(t, bf16+"1"), "",
