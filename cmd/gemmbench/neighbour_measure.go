@@ -77,6 +77,21 @@ func (c *neighbourCall) flops() float64 {
 	return 2 * float64(c.size[0]) * float64(c.size[1]) * float64(c.size[2])
 }
 
+// interruptFlops is the size from which a product is so long that an interrupt does not wait for its end. Others do not
+// carry a context, which is not what is measured.
+const interruptFlops = 1e10
+
+// newCall returns a caller of products by multiply, which end with ctx if they are long.
+func newCall(ctx context.Context, size [3]int, multiply func(...gemm.Option) error) *neighbourCall {
+	c := &neighbourCall{size: size, multiply: multiply}
+	if c.flops() >= interruptFlops {
+		c.multiply = func(opts ...gemm.Option) error {
+			return multiply(append(slices.Clip(opts), gemm.WithContext(ctx))...)
+		}
+	}
+	return c
+}
+
 // call multiplies once, and reports whether that went well.
 func (c *neighbourCall) call(opts []gemm.Option) bool {
 	if c.err == nil {
@@ -92,7 +107,7 @@ func (n *neighbour) callers(ctx context.Context, size [3]int, count int) ([]*nei
 	all := make([]*neighbourCall, count)
 	multiply := n.products(size)
 	for i := range all {
-		c := &neighbourCall{size: size, multiply: multiply()}
+		c := newCall(ctx, size, multiply())
 		if n.workers > 0 {
 			c.opts = []gemm.Option{gemm.WithWorkers(n.workers)}
 		}

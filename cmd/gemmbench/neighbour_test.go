@@ -89,6 +89,18 @@ func TestNeighbourInterrupted(t *testing.T) {
 	}
 }
 
+// TestNeighbourLong wants only long products to end with the context.
+func TestNeighbourLong(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for n, want := range map[int]error{1024: nil, 2048: context.Canceled} {
+		c := newCall(ctx, [3]int{n, n, n}, productsOf[float32]([3]int{8, 8, 8})())
+		if c.call(alone); !errors.Is(c.err, want) {
+			t.Errorf("%d³: %v, want %v", n, c.err, want)
+		}
+	}
+}
+
 func TestNeighbourParts(t *testing.T) {
 	rep := neighbourOf(t, "-part", "Burn", "-size", "16", "-workers", "1")
 	if len(rep.Sleepers) != 0 || len(rep.Burns) != 1 || len(rep.Crowds) != 0 || rep.Workers != 1 {
