@@ -91,6 +91,9 @@ func (l limit) activated(f gemm.Activation) limit {
 		steepest = 1.13 // derivative of all activations: GELU's at √2
 		u        = 0x1p-23
 	)
+	if math.IsInf(l.want, 0) {
+		return limit{atInfinity(f, l.want), l.bound}
+	}
 	x, bound := l.want, l.bound*steepest
 	sigmoid := func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 	switch f {
@@ -113,4 +116,17 @@ func (l limit) activated(f gemm.Activation) limit {
 	// What gemm says of them: up to 4 units of float32's last place of the result, or of the argument.
 	l.bound = bound + 4*u*max(math.Abs(x), math.Abs(l.want)) + 0x1p-117
 	return l
+}
+
+// atInfinity returns f(x) for an infinite x, exactly: the formulas multiply that by 0, and it has no last place.
+func atInfinity(f gemm.Activation, x float64) float64 {
+	switch {
+	case f == gemm.Tanh:
+		return math.Copysign(1, x)
+	case x < 0:
+		return 0
+	case f == gemm.Sigmoid:
+		return 1
+	}
+	return x
 }

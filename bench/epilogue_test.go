@@ -62,6 +62,34 @@ func TestCheckEpilogue(t *testing.T) {
 	}
 }
 
+// TestInfinityActivated wants the one right value of sums that overflow, from every kernel.
+func TestInfinityActivated(t *testing.T) {
+	w := Workload{M: 2, N: 40, K: 3, In: asm.F32, Out: asm.F32, Alpha: 3e38, Seed: 1, Arith: gemm.Hopper}
+	a, b, _ := newOperands(t.Context(), w)
+	for i := range a.f32 {
+		a.f32[i] = float32(1 - 2*(i/w.K)) // a row each of 1 and -1
+	}
+	for i := range b.f32 {
+		b.f32[i] = 10
+	}
+	for _, f := range asm.Activations() {
+		w.Activation = f
+		r := makeReference(w, a, b, nil, true)
+		for _, k := range asm.Kernels() {
+			if k.Arithmetic != gemm.Hopper || k.Supported() != nil {
+				continue
+			}
+			c := multiplied(t, Variant{Workload: w, Kernel: k.Name}, a, b, nil)
+			if o := r.check(c); o.maxError != 0 {
+				t.Errorf("%v by %s: %v", f, k.Name, o)
+			}
+			if c.f32[w.N] = 0.5; r.check(c).passed() {
+				t.Errorf("%v of -Inf: 0.5 passes", f)
+			}
+		}
+	}
+}
+
 // TestEpilogueReport wants epilogues in every format, and the same without one as what they are compared with.
 func TestEpilogueReport(t *testing.T) {
 	plain := square(64, asm.F32, 0)
