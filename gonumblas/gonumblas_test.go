@@ -1,0 +1,364 @@
+package gonumblas_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/gonum"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/gemm"
+	"example.com/leafhopper/gonumblas"
+)
+
+// own returns an implementation by package gemm, also in plain Go.
+func own(t *testing.T, opts ...gemm.Option) gonumblas.Implementation {
+	t.Helper()
+	e, err := gemm.New(opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	return gonumblas.Implementation{Engine: e}
+}
+
+// TestRandom compares with float64, within the bound of package gemm or, where gonum computes, of a chain.
+func TestRandom(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	impls := [2]blas.Float32{gonumblas.Implementation{}, own(t)}
+	for _, routine := range routines {
+		for i := range 300 {
+			p := random(r, routine, pick(r, 4, 12, 40, 150))
+			q := p.clone()
+			q.of(impls[i%2])
+			if !slices.Equal(p.a, q.a) || !slices.Equal(p.b, q.b) {
+				t.Fatalf("%v: an input was written", p)
+			}
+			p.check(t, q.c)
+		}
+	}
+}
+
+// TestIncrements has vectors that run backwards, or with other elements between.
+func TestIncrements(t *testing.T) {
+	impl := own(t)
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		p := random(r, "Sgemv", 100)
+		lengths := p.shapes()
+		p.ldb, p.ldc = pick(r, -2, -1, 1, 3), pick(r, -2, -1, 1, 3)
+		p.b = p.b[:0]
+		for range 3 * lengths[1][0] {
+			p.b = append(p.b, float32(r.NormFloat64()))
+		}
+		p.c = make([]float32, 3*lengths[2][0])
+		q, want := p.clone(), p.clone()
+		q.of(impl)
+		want.of(gonum.Implementation{})
+		for i := range q.c {
+			if diff := math.Abs(float64(q.c[i] - want.c[i])); diff > 1e-4 {
+				t.Fatalf("%v: y[%d] is %v, want %v", p, i, q.c[i], want.c[i])
+			}
+		}
+	}
+}
+
+// wrong are changes to a call, most of which make it wrong.
+var wrong = []func(p *call){
+	func(p *call) { p.s = 'X' },
+	func(p *call) { p.ul = 'X' },
+	func(p *call) { p.tA = 'X' },
+	func(p *call) { p.tB = 'X' },
+	func(p *call) { p.d = 'X' },
+	func(p *call) { p.m = -1 },
+	func(p *call) { p.n = -1 },
+	func(p *call) { p.k = -1 },
+	func(p *call) { p.m = 0 },
+	func(p *call) { p.n = 0 },
+	func(p *call) { p.k = 0 },
+	func(p *call) { p.lda-- },
+	func(p *call) { p.ldb-- },
+	func(p *call) { p.ldc-- },
+	func(p *call) { p.lda = 0 },
+	func(p *call) { p.ldb = 0 },
+	func(p *call) { p.ldc = 0 },
+	func(p *call) { p.lda = -5 },
+	func(p *call) { p.a = p.a[:max(0, len(p.a)-1)] },
+	func(p *call) { p.b = p.b[:max(0, len(p.b)-1)] },
+	func(p *call) { p.c = p.c[:max(0, len(p.c)-1)] },
+	func(p *call) { p.a = nil },
+	func(p *call) { p.b = nil },
+	func(p *call) { p.c = nil },
+	func(p *call) { p.alpha = 0 },
+	func(p *call) { p.beta = 1 },
+}
+
+// TestPanics holds what is wrong, one or two things at a time, to gonum's words.
+func TestPanics(t *testing.T) {
+	impl := own(t)
+	words := func(p *call, of blas.Float32) (words any) {
+		defer func() { words = recover() }()
+		p.of(of)
+		return nil
+	}
+	r := rand.New(rand.NewPCG(1, 3))
+	seen := map[any]bool{}
+	for _, routine := range routines {
+		for _, size := range []int{3, 70} {
+			for i := range wrong {
+				for j := range i + 1 {
+					p := random(r, routine, 9)
+					p.m, p.n, p.k, p.alpha = size, size+1, size+2, 2
+					p.fill(r, 0)
+					wrong[i](p)
+					wrong[j](p)
+					q := p.clone()
+					got, want := words(q, impl), words(p.clone(), gonum.Implementation{})
+					if got != want {
+						t.Errorf("%v, changes %d and %d: panic %v, want %v", p, i, j, got, want)
+					}
+					if _, ok := want.(string); ok && !slices.Equal(q.c, p.c) {
+						t.Errorf("%v, changes %d and %d: c was written", p, i, j)
+					}
+					seen[want] = true
+				}
+			}
+		}
+	}
+	if len(seen) < 15 {
+		t.Errorf("only %d different panics", len(seen))
+	}
+}
+
+// TestUnread has NaN in what must not be read: in A and B with alpha 0, in C with beta 0, in the other triangle.
+func TestUnread(t *testing.T) {
+	impl := own(t)
+	r := rand.New(rand.NewPCG(1, 4))
+	nan := float32(math.NaN())
+	for _, routine := range routines {
+		inPlace := routine == "Strmm" || routine == "Strsm"
+		for range 200 {
+			p := random(r, routine, pick(r, 4, 100))
+			if p.alpha == 0 {
+				for _, s := range [][]float32{p.a, p.b} {
+					for i := range s {
+						s[i] = nan
+					}
+				}
+			}
+			for i := range p.c {
+				if p.beta == 0 && !inPlace || inPlace && p.alpha == 0 || !p.writes(i) {
+					p.c[i] = nan
+				}
+			}
+			if inPlace || routine == "Ssymm" {
+				for i := range p.a {
+					row, col := i/p.lda, i%p.lda
+					if row != col && (row > col) != (p.ul == blas.Lower) || row == col && inPlace && p.d == blas.Unit {
+						p.a[i] = nan
+					}
+				}
+			}
+			p.of(impl)
+			for i, v := range p.c {
+				if p.writes(i) == (v != v) {
+					t.Fatalf("%v: element %d of c is %v", p, i, v)
+				}
+			}
+		}
+	}
+}
+
+// TestNotFinite has NaN and Inf in the inputs of a product that gonum, which skips zeros, would lose.
+func TestNotFinite(t *testing.T) {
+	impl := own(t)
+	r := rand.New(rand.NewPCG(1, 5))
+	for range 100 {
+		p := random(r, "Sgemm", 60)
+		p.m, p.n, p.k, p.alpha = p.m+8, p.n+8, p.k+8, 1
+		p.fill(r, 0)
+		for range 3 {
+			p.a[r.IntN(len(p.a))] = pick(r, 0, float32(math.Inf(1)), float32(math.NaN()))
+			p.b[r.IntN(len(p.b))] = pick(r, 0, float32(math.Inf(-1)), float32(math.NaN()))
+		}
+		q := p.clone()
+		q.of(impl)
+		for i := range p.m {
+			for j := range p.n {
+				var sum float64
+				for k := range p.k {
+					a, b := i*p.lda+k, k*p.ldb+j
+					if p.tA != blas.NoTrans {
+						a = k*p.lda + i
+					}
+					if p.tB != blas.NoTrans {
+						b = j*p.ldb + k
+					}
+					sum += float64(p.a[a]) * float64(p.b[b])
+				}
+				got := float64(q.c[i*p.ldc+j])
+				if math.IsNaN(got) != math.IsNaN(sum) || math.IsInf(got, 1) != math.IsInf(sum, 1) ||
+					math.IsInf(got, -1) != math.IsInf(sum, -1) {
+					t.Fatalf("%v: element (%d, %d) is %v, want %v", p, i, j, got, sum)
+				}
+			}
+		}
+	}
+}
+
+// TestNotFiniteBeyond has NaN in the last rows of B, or first, which a triangular matrix does not bring to the others.
+func TestNotFiniteBeyond(t *testing.T) {
+	impl := own(t)
+	r := rand.New(rand.NewPCG(1, 6))
+	for _, routine := range []string{"Strmm", "Strsm"} {
+		for range 200 {
+			p := random(r, routine, 150)
+			p.alpha = 1
+			lower := (p.ul == blas.Lower) == (p.tA == blas.NoTrans)
+			size := p.n
+			if p.s == blas.Left {
+				size = p.m
+			} else {
+				lower = !lower
+			}
+			from := r.IntN(size)
+			beyond := func(at int) bool { // depends on the NaN
+				i := at % p.ldc
+				if p.s == blas.Left {
+					i = at / p.ldc
+				}
+				return i == from || (i > from) == lower
+			}
+			q := p.clone()
+			for i := range q.c {
+				if beyond(i) {
+					q.c[i] = float32(math.NaN())
+				}
+			}
+			p.of(impl)
+			q.of(impl)
+			for i := range p.c {
+				if !beyond(i) && p.c[i] != q.c[i] {
+					t.Fatalf("%v: element %d of B is %v, without NaN from %d on %v", p, i, q.c[i], from, p.c[i])
+				}
+			}
+		}
+	}
+}
+
+// TestShared has operands that share memory: parts of one matrix, and what only gonum takes.
+func TestShared(t *testing.T) {
+	impl := own(t)
+	r := rand.New(rand.NewPCG(1, 7))
+	for _, routine := range routines {
+		if routine == "Sgemv" {
+			continue
+		}
+		for range 50 {
+			p := random(r, routine, 2)
+			p.m, p.n, p.k = 90, 90, 90
+			p.fill(r, 0)
+			whole := make([]float32, 300*300)
+			q := p.clone()
+			q.a, q.b, q.c = whole[:90*300], whole[100:100+90*300], whole[200:200+89*300+90]
+			if r.IntN(2) == 0 {
+				q.c = whole[100*300:]
+			}
+			q.lda, q.ldb, q.ldc = 300, 300, 300
+			for i := range whole {
+				whole[i] = float32(r.NormFloat64())
+			}
+			for _, m := range []struct{ to, from []float32 }{{q.a, p.a}, {q.b, p.b}, {q.c, p.c}} {
+				for i := range len(m.from) / 90 {
+					copy(m.to[i*300:], m.from[i*90:i*90+90])
+				}
+			}
+			p.of(impl)
+			q.of(impl)
+			for i := range p.c {
+				if p.c[i] != q.c[i/90*300+i%90] {
+					t.Fatalf("%v: element %d of C is %v, in one matrix %v", p, i, p.c[i], q.c[i/90*300+i%90])
+				}
+			}
+		}
+	}
+	for _, routine := range []string{"Sgemm", "Sgemv"} {
+		p := &call{routine: routine, tA: blas.Trans, tB: blas.Trans, m: 40, n: 40, k: 40, alpha: 1, beta: 1}
+		p.fill(r, 0)
+		p.c = p.a
+		q := p.clone()
+		q.c = q.a
+		p.of(impl)
+		q.of(gonum.Implementation{})
+		if !slices.Equal(p.c, q.c) {
+			t.Errorf("%s: C that is A is not what gonum makes of it", routine)
+		}
+	}
+}
+
+// TestConcurrent has goroutines compute at once what one computed before, with the shared engine and one of their own.
+func TestConcurrent(t *testing.T) {
+	var group sync.WaitGroup
+	for _, impl := range []gonumblas.Implementation{{}, own(t, gemm.WithWorkers(3))} {
+		for _, routine := range routines {
+			r := rand.New(rand.NewPCG(1, 8))
+			p := random(r, routine, 1)
+			p.m, p.n, p.k, p.alpha = 200, 190, 180, 0.5
+			p.fill(r, 0)
+			want := p.clone()
+			want.of(impl)
+			for range 3 {
+				q := p.clone()
+				q.a, q.b = p.a, p.b // inputs are shared
+				group.Go(func() {
+					q.of(impl)
+					if !slices.Equal(q.c, want.c) {
+						t.Errorf("%v: other bits", q)
+					}
+				})
+			}
+		}
+	}
+	group.Wait()
+}
+
+// TestClosed has an engine that is closed: gonum computes.
+func TestClosed(t *testing.T) {
+	impl := own(t)
+	impl.Engine.Close()
+	r := rand.New(rand.NewPCG(1, 9))
+	for _, routine := range routines {
+		p := random(r, routine, 100)
+		q := p.clone()
+		q.of(impl)
+		p.check(t, q.c)
+	}
+}
+
+// TestAllocations checks that Sgemm and Sgemv allocate nothing in steady state.
+func TestAllocations(t *testing.T) {
+	kernel, err := asm.Select(asm.F32, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	impls := []gonumblas.Implementation{own(t, gemm.WithWorkers(1))}
+	if kernel.ISA != "Go" { // or it is gonum's
+		impls = append(impls, gonumblas.Implementation{})
+	}
+	for _, impl := range impls {
+		for _, routine := range []string{"Sgemm", "Sgemv"} {
+			for _, size := range []int{5, 40, 200} {
+				p := &call{routine: routine, tA: blas.Trans, tB: blas.NoTrans, m: size, n: size, k: size, alpha: 2, beta: 1}
+				p.fill(rand.New(rand.NewPCG(1, 10)), 0)
+				var use blas.Float32 = impl
+				if n := testing.AllocsPerRun(50, func() { p.of(use) }); n > 0 {
+					t.Errorf("%v, %s: %v allocations", p, kernel.Name, n)
+				}
+			}
+		}
+	}
+}
