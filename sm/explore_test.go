@@ -108,6 +108,35 @@ func TestExploreSpins(t *testing.T) {
 	contains(t, f, "the last")
 }
 
+// TestExploreSpinsBesideCopy: of agents that loop until memory changes, any number lets a copy land that somebody
+// waits for to change it.
+func TestExploreSpinsBesideCopy(t *testing.T) {
+	src := ramp(4)
+	var flag atomic.Bool
+	for _, mode := range modes[1:] {
+		cfg := sm.Config{Grid: sm.Dim3{X: 3}, Resident: 3, Schedule: mode.Schedule, Reset: func() { flag.Store(false) }}
+		ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+		if err := sm.Explore(ctx, cfg, 20, func(b *sm.Block) {
+			dst, bar := sm.Shared[int32](b, 4, 16), b.Barrier()
+			b.Threads(func(t *sm.Thread) {
+				for b.Idx.X > 0 && !flag.Load() {
+					t.ThreadFence(sm.ScopeDevice)
+				}
+				if b.Idx.X == 0 {
+					bar.Init(t, 1)
+					bar.ArriveTx(t, 1, dst.Size())
+					sm.LoadBulk(t, dst, src, bar)
+					bar.WaitParity(t, 0)
+					flag.Store(true)
+				}
+			})
+		}); err != nil {
+			t.Errorf("%v: %v", mode.Schedule, err)
+		}
+		stop()
+	}
+}
+
 // TestExplore checks what Explore returns if there is no fault.
 func TestExplore(t *testing.T) {
 	launches := 0

@@ -9,12 +9,13 @@ import (
 type flight struct {
 	copyOp
 	choice
+	since int // the scheduler's step at which it was issued
 }
 
 // fly makes a copy that r issues one of those that land later.
 func (s *scheduler) fly(r *runner, c copyOp) {
 	r.copies++
-	f := &flight{c, choice{r.number, r.copies}}
+	f := &flight{c, choice{r.number, r.copies}, s.step}
 	c.cta.cluster.count(1)
 	c.Split(rand.New(rand.NewPCG(s.launch.Seed, 2+uint64(f.runner)<<32+uint64(f.copy)))) // the same whatever the order
 	s.copies = append(s.copies, f)
@@ -31,6 +32,12 @@ func (s *scheduler) adrift() int {
 		return len(s.copies)
 	}
 	return 0
+}
+
+// starved reports whether the oldest copy has been under way while all agents that can go on have done, on
+// average, as much as longTurn: they may be looping until memory changes, as it does when the copy has landed.
+func (s *scheduler) starved() bool {
+	return len(s.copies) > 0 && s.step-s.copies[0].since > longTurn*(1+len(s.turns))
 }
 
 // land lands the next piece of a copy.

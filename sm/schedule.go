@@ -11,8 +11,8 @@ import (
 type Schedule uint8
 
 const (
-	// Late has a copy land only when no agent can go on, and in pieces: what reads it
-	// without having waited reads poison or what was there before.
+	// Late has a copy land only when no agent can go on, or all have gone on for long as in a loop,
+	// and in pieces: what reads it without having waited reads poison or what was there before.
 	Late Schedule = iota
 	// Eager has a copy land when it is issued.
 	Eager
@@ -157,6 +157,9 @@ const longTurn = 1000
 // point may give r's turn to another, or let pieces of copies land.
 func (s *scheduler) point(r *runner) {
 	s.tick(r)
+	if s.starved() {
+		s.land(s.copies[0].choice)
+	}
 	if r.steps-r.turn > longTurn {
 		s.pass(r)
 		return
