@@ -100,7 +100,10 @@ func ringTwins() []twin {
 		also: map[sm.Rule][]string{
 			sm.RuleExit:  {"full[", "phase"},
 			sm.RuleBytes: {"full[", "bytes too many"},
-			sm.RuleRace:  {"bytes of which come behind the phase that they were to complete, in full["},
+			sm.RuleRace: {
+				"bytes of which come behind the phase that they were to complete, in full[",
+				"fewer bytes were expected of it (expect_tx) than come",
+			},
 		},
 	}, {
 		name: "producer stops one tile early", cfg: cfg, kernel: broken(ring{tiles: 1}),

@@ -77,8 +77,8 @@ func (e *event) lacks(a *agent) string {
 	}
 	switch {
 	case e.late:
-		return fmt.Sprintf(", bytes of which come behind the phase that they were to complete, in %s phase %d",
-			e.bar.nameFor(a), e.phase)
+		return fmt.Sprintf(", bytes of which come behind the phase that they were to complete, in %s phase %d: "+
+			"fewer bytes were expected of it (expect_tx) than come", e.bar.nameFor(a), e.phase)
 	case e.bar != nil:
 		return fmt.Sprintf(", which completes %s phase %d: %s does not know that the phase is over",
 			e.bar.nameFor(a), e.phase, who)
