@@ -112,7 +112,9 @@ func (w *Warp) Thread(lane int) *Thread {
 	return w.threads[lane]
 }
 
-// A Warpgroup is 128 threads in lockstep, those that issue wgmma instructions together.
+// A Warpgroup is 128 threads in lockstep, those that issue wgmma instructions together. The four warps of a
+// GPU's are not: no check notices that a barrier is missing between them, as BarSync before one thread stores
+// in bulk what all have written.
 type Warpgroup struct {
 	agent
 	warps [groupSize / warpSize]*Warp // those that have been asked for
