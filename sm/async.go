@@ -6,13 +6,13 @@ import (
 )
 
 // An area is shared memory that a copy reads or writes: n bytes or, with a box, those that a store of it to coord reads
-// or, without coord, that a load of it writes.
+// or, without coord, that a load of it from origin writes.
 type area struct {
-	cta   *cta
-	at, n int
-	box   *tile.TensorMap
-	coord []int32
-	how   manner
+	cta           *cta
+	at, n         int
+	box           *tile.TensorMap
+	coord, origin []int32
+	how           manner
 }
 
 // spans calls f for the ranges of the area.
@@ -72,7 +72,7 @@ func (t *Thread) orders(c *copyOp) {
 	if r := &c.into; r.cta != nil {
 		e.manner = writes | r.how
 		if r.box != nil && r.box.Rank() > 1 {
-			e.layout = layout{true, r.box.Swizzle()}
+			e.layout = layout{r.box.Swizzle(), r.box, r.at, r.origin[0]}
 		}
 		number := o.note(h, e)
 		c.event = o.events[number]
@@ -115,26 +115,7 @@ func (w *Warpgroup) reads(op wgmma.Op, a wgmma.Operand, b wgmma.Descriptor) {
 	e := event{mark: w.mark(), op: "MMA", manner: mma}
 	w.mmas.next(h, &e)
 	if a, ok := a.(wgmma.Descriptor); ok {
-		w.operandAt(a, wgmma.Major(op.TransposeA), op, wgmma.M, e)
+		w.operandAt(operand{"A", "row", a, wgmma.Major(op.TransposeA), op.Kind, wgmma.M}, e)
 	}
-	w.operandAt(b, wgmma.Major(op.TransposeB), op, op.N, e)
-}
-
-// chunk is the bytes of an operand that lie together in any layout.
-const chunk = 16
-
-// operandAt judges what an instruction reads of an operand of so many rows or columns.
-func (w *Warpgroup) operandAt(d wgmma.Descriptor, major wgmma.Major, op wgmma.Op, rows int, e event) {
-	e.layout = layout{true, d.Swizzle}
-	number := w.run.history.order.note(w.run.history, e)
-	size := op.Kind.ElementSize()
-	stepR, stepK := 1, chunk/size
-	if major == wgmma.MNMajorLayout {
-		stepR, stepK = chunk/size, 1
-	}
-	for r := 0; r < rows; r += stepR {
-		for k := 0; k < op.Kind.K(); k += stepK {
-			w.access(w.cta, d.Address(major, size, r, k), chunk, number)
-		}
-	}
+	w.operandAt(operand{"B", "column", b, wgmma.Major(op.TransposeB), op.Kind, op.N}, e)
 }

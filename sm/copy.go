@@ -189,7 +189,7 @@ func (t *Thread) LoadTensor(dst Region, m *tile.TensorMap, bar *Barrier, coord .
 	b := t.bar(bar, g.cta)
 	at := t.coords(coord)
 	t.arriving(b)
-	t.flight.into = area{cta: g.cta, at: g.offset, box: m}
+	t.flight.into = area{cta: g.cta, at: g.offset, box: m, origin: at}
 	t.check(t.bulk.Load(g.cta.shared(), g.offset, m, at, b.b))
 }
 
@@ -204,7 +204,7 @@ func (t *Thread) LoadTensorMulticast(dst Region, m *tile.TensorMap, bar *Barrier
 	at := t.coords(coord)
 	for _, b := range t.receivers(mask, bar) {
 		t.arriving(b)
-		t.flight.into = area{cta: b.cta, at: g.offset, box: m}
+		t.flight.into = area{cta: b.cta, at: g.offset, box: m, origin: at}
 		t.check(t.bulk.Load(b.cta.shared(), g.offset, m, at, b.b))
 	}
 }

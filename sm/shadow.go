@@ -1,10 +1,6 @@
 package sm
 
-import (
-	"slices"
-
-	"example.com/leafhopper/tile"
-)
+import "slices"
 
 // A manner is how shared memory is accessed.
 type manner uint8
@@ -29,12 +25,6 @@ type event struct {
 	late             bool    // bytes of it have come after the phase that was current when it was issued
 	of               *groups // that it is one of, nil if none
 	layout           layout  // of a box that it loads, or an operand that it reads
-}
-
-// A layout is that of bytes, as a swizzle has them; they may have any if it is not known.
-type layout struct {
-	known bool
-	tile.Swizzle
 }
 
 // An order is what a cluster knows of the order of what its agents do. Under Check one of them runs at a time.
@@ -214,7 +204,7 @@ func (o *order) judge(h *history, x cell, number uint32) (conflict, uint32) {
 		return unordered, last
 	case !fenced && e.manner&(generic|writes) == 0 && w.manner&generic != 0:
 		return unfenced, last
-	case e.manner&mma != 0 && w.layout.known && w.layout != e.layout:
+	case e.manner&mma != 0 && w.layout.box != nil && w.layout.Swizzle != e.layout.Swizzle:
 		return misread, last
 	case e.manner&writes == 0 && !o.combined(readers):
 		return fine, nobody

@@ -161,3 +161,16 @@ func (m *TensorMap) Spans(offset int, coord []int32, f func(lo, hi int)) {
 		}
 	})
 }
+
+// Step returns how far apart neighbours in dimension d of a box lie, in bytes: in shared memory, before the swizzle, and
+// in global memory.
+func (m *TensorMap) Step(d int) (shared int, global int64) {
+	if d == 0 {
+		return m.elem, m.stride[0]
+	}
+	shared = m.pitch
+	for _, n := range m.n[1:d] {
+		shared *= n
+	}
+	return shared, m.stride[d]
+}

@@ -70,3 +70,19 @@ func TestSpans(t *testing.T) {
 		}
 	}
 }
+
+// TestStep: a step in each dimension, of shared memory and of global memory.
+func TestStep(t *testing.T) {
+	m, err := tile.NewTensorMap(tile.Config{
+		DataType: tile.BFloat16, Swizzle: tile.Swizzle128B, ElementStrides: []uint32{1, 2, 1, 1},
+		Dims: []uint64{80, 20, 4, 3}, Strides: []uint64{160, 3200, 12800}, Box: []uint32{32, 9, 2, 3},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for d, want := range [][2]int{{2, 2}, {128, 320}, {5 * 128, 3200}, {10 * 128, 12800}} {
+		if shared, global := m.Step(d); shared != want[0] || global != int64(want[1]) {
+			t.Errorf("dimension %d: %d and %d, want %d", d, shared, global, want)
+		}
+	}
+}
