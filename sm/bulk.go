@@ -93,6 +93,14 @@ func StoreReduceBulk[T any](t *Thread, op tile.ReduceOp, dst []T, src *Array[T])
 	t.check(t.bulk.ReduceBulk(to, 0, op, g.typ, g.cta.shared(), g.offset, len(to.Bytes)))
 }
 
+// PrefetchBulk is the hint that src will be loaded, a multiple of 16 bytes at one of 16 (PTX
+// cp.async.bulk.prefetch.L2): it checks the address and the size.
+func PrefetchBulk[T any](t *Thread, src []T) {
+	t.use("PrefetchBulk")
+	from := global(src)
+	t.check(tile.PrefetchBulk(from, 0, len(from.Bytes)))
+}
+
 // holds reports a region that is smaller than what a copy moves.
 func (t *Thread) holds(g region, what string, bytes int) {
 	if bytes > g.bytes {

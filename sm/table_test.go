@@ -274,3 +274,22 @@ func TestWGMMARules(t *testing.T) {
 		}
 	}
 }
+
+// TestPrefetchBulk checks the hint's operands.
+func TestPrefetchBulk(t *testing.T) {
+	src := ramp(64)
+	prefetch := func(from []int32) sm.Kernel {
+		return func(b *sm.Block) { b.Threads(func(t *sm.Thread) { sm.PrefetchBulk(t, from) }) }
+	}
+	for _, m := range modes {
+		at := 0 // of a multiple of 16
+		for ; launch(t, m, prefetch(src[at:][:32])) != nil; at++ {
+			if at == 3 {
+				t.Fatal("no address is right")
+			}
+		}
+		faultOf(t, launch(t, m, prefetch(src[at:][:33])), sm.RuleAlignment,
+			": PrefetchBulk: ", "size 132 is not a multiple of 16")
+		faultOf(t, launch(t, m, prefetch(src[at+1:][:32])), sm.RuleAlignment, "is not a multiple of 16")
+	}
+}
