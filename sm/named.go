@@ -23,15 +23,21 @@ type namedBarrier struct {
 	arrived int
 	phase   uint64
 	last    mark
-	count   int // of those who have arrived, with a predicate that is true
-	gone    int // threads that have ended, of a warp's
+	op      reduction // of the current phase
+	count   int       // of those who have arrived, with a predicate that is true
+	gone    int       // threads that have ended, of a warp's
 	waiters []*runner
 	told    meeting
 }
 
-// sync is arrive that waits for the others. It returns how many threads had the predicate.
+// sync is reduce without a reduction.
 func (b *namedBarrier) sync(a *agent, name string, threads, need int, p bool) (count int) {
-	if b.arrive(a, name, threads, need, p, true) {
+	return b.reduce(a, name, noReduction, threads, need, p)
+}
+
+// reduce is arrive that waits for the others. It returns how many threads had the predicate.
+func (b *namedBarrier) reduce(a *agent, name string, op reduction, threads, need int, p bool) (count int) {
+	if b.arrive(a, name, op, threads, need, p, true) {
 		b.told.tell(a.run.history)
 	} else {
 		a.run.block()
@@ -41,21 +47,24 @@ func (b *namedBarrier) sync(a *agent, name string, threads, need int, p bool) (c
 
 // arrive arrives for a, as so many threads, at a barrier that need threads arrive at, with a
 // predicate. It reports whether they were the last; if not, it may put a on the list of those who wait.
-func (b *namedBarrier) arrive(a *agent, name string, threads, need int, p, queue bool) (last bool) {
+func (b *namedBarrier) arrive(a *agent, name string, op reduction, threads, need int, p, queue bool) (last bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
+	case b.arrived > 0 && b.op != op:
+		a.fail(RuleSync, "%s: %s, but those who have arrived (last: %v) have come by %s",
+			name, op.instruction(), b.last, b.op.instruction())
 	case b.arrived > 0 && b.need != need:
 		a.fail(RuleSync, "%s for %d threads, but those who have arrived (last: %v) named %d",
 			name, need, b.last, b.need)
 	case b.arrived+threads > need:
 		a.fail(RuleSync, "%s for %d threads: %d have arrived, and %v is %d more", name, need, b.arrived, a, threads)
 	}
-	b.name, b.need, b.last = name, need, a.deed()
+	b.name, b.op, b.need, b.last = name, op, need, a.deed()
 	b.arrived += threads
 	b.told.arrive(a.run.history)
 	if p {
-		b.count += threads
+		b.count += a.lanes // which a last warp may have fewer of than it arrives as
 	}
 	if last = b.arrived >= need-b.gone; last {
 		a.run.result = b.count
@@ -222,7 +231,7 @@ func (a *agent) BarSync(id, n int) {
 // at, and does not wait.
 func (a *agent) BarArrive(id, n int) {
 	a.enter("BarArrive")
-	a.named(id, n).arrive(a, barrierName(id), a.inWarps(), n, false, false)
+	a.named(id, n).arrive(a, barrierName(id), noReduction, a.inWarps(), n, false, false)
 }
 
 // barrierName does not use fmt, whose pool would order agents for the race detector.

@@ -17,6 +17,9 @@ type anyAgent interface {
 	Block() *sm.Block
 	SyncThreadsAnd(p bool) bool
 	SyncThreadsOr(p bool) bool
+	BarSyncCount(id, n int, p bool) int
+	BarSyncAnd(id, n int, p bool) bool
+	BarSyncOr(id, n int, p bool) bool
 	SyncWarp(mask ...uint32)
 	FenceProxyAsync()
 	FenceBarrierInit()
