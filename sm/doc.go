@@ -74,6 +74,6 @@
 // other accesses then is a ThreadFence on both sides, which CUDA needs as well.
 //
 // Sources: CUDA C++ Programming Guide; PTX ISA 9.1, sections 9.7.9.25 to 9.7.9.27 (copies),
-// 9.7.13 (barriers and fences) and 9.7.15 (wgmma); libcu++ (barrier, pipeline,
-// memcpy_async).
+// 9.7.13 (barriers and fences), 9.7.14.5 (ldmatrix, stmatrix) and 9.7.15 (wgmma); libcu++
+// (barrier, pipeline, memcpy_async).
 package sm

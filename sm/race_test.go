@@ -73,6 +73,22 @@ var racy = []struct {
 			}))
 		}
 	}},
+	{"stmatrix behind barrier.red", sm.Config{Block: sm.Dim3{X: 64}}, func(broken bool) sm.Kernel {
+		return func(b *sm.Block) {
+			x := sm.Shared[uint16](b, 256, 16)
+			b.Start(sm.Warps(0, 2, func(w *sm.Warp) {
+				var r [4][32]uint32
+				for i := range 2 {
+					if i == w.Rank() {
+						w.StoreMatrix(func(lane int) sm.Region { return x.At(8 * lane) }, r[:])
+					}
+					if i == 0 && !broken {
+						w.BarSyncOr(1, 64, true)
+					}
+				}
+			}))
+		}
+	}},
 	{"missing __syncthreads", sm.Config{Block: sm.Dim3{X: 128}}, func(broken bool) sm.Kernel {
 		return func(b *sm.Block) {
 			x, bar := sm.Shared[int32](b, 128, 16), b.Barrier()

@@ -1,0 +1,113 @@
+package sm
+
+// The shape .m8n8.b16 of ldmatrix and stmatrix: a row is 8 elements of 2 bytes.
+const (
+	matrixRows = 8
+	rowBytes   = 16
+)
+
+// LoadMatrix is ldmatrix of len(r) matrices, 1, 2 or 4, of 8 rows of 8 elements of 16 bits (PTX 9.7.14.5, ldmatrix
+// .m8n8.b16). Row i of matrix m is the 16 bytes, aligned to 16, at the beginning of what row returns for lane 8m+i;
+// others are not asked. r[m][lane] becomes the lane's register of matrix m: of row lane/4 the elements 2(lane%4), in
+// the lower half, and the next. These are the fragments of mma, and of an accumulator ([wgmma.AccumulatorCoord]).
+func (w *Warp) LoadMatrix(row func(lane int) Region, r [][warpSize]uint32) {
+	w.enter("LoadMatrix")
+	for i, x := range w.rows(row, len(r), generic) {
+		for k, m := range x {
+			half(&r[i/matrixRows][i%matrixRows*4+k/2], k, m)
+		}
+	}
+}
+
+// LoadMatrixTrans is ldmatrix.trans: a lane's elements are those of column lane/4, of the rows 2(lane%4) and the next.
+func (w *Warp) LoadMatrixTrans(row func(lane int) Region, r [][warpSize]uint32) {
+	w.enter("LoadMatrixTrans")
+	for i, x := range w.rows(row, len(r), generic) {
+		for k, m := range x {
+			half(&r[i/matrixRows][k*4+i%matrixRows/2], i, m)
+		}
+	}
+}
+
+// StoreMatrix is stmatrix, which stores what [Warp.LoadMatrix] loads (PTX 9.7.14.5, stmatrix). It is a store of the
+// generic proxy: FenceProxyAsync comes between it and StoreTensor.
+func (w *Warp) StoreMatrix(row func(lane int) Region, r [][warpSize]uint32) {
+	w.enter("StoreMatrix")
+	for i, x := range w.rows(row, len(r), generic|writes) {
+		for k := range x {
+			x[k] = uint16(r[i/matrixRows][i%matrixRows*4+k/2] >> (k % 2 * 16))
+		}
+	}
+}
+
+// StoreMatrixTrans is stmatrix.trans, which stores what [Warp.LoadMatrixTrans] loads.
+func (w *Warp) StoreMatrixTrans(row func(lane int) Region, r [][warpSize]uint32) {
+	w.enter("StoreMatrixTrans")
+	for i, x := range w.rows(row, len(r), generic|writes) {
+		for k := range x {
+			x[k] = uint16(r[i/matrixRows][k*4+i%matrixRows/2] >> (i % 2 * 16))
+		}
+	}
+}
+
+// half sets the lower half of a register, or if i is odd the upper.
+func half(r *uint32, i int, v uint16) {
+	shift := i % 2 * 16
+	*r = *r&^(0xffff<<shift) | uint32(v)<<shift
+}
+
+// rows returns the rows of n matrices, which the warp is about to access.
+func (w *Warp) rows(row func(lane int) Region, n int, how manner) [][]uint16 {
+	if n != 1 && n != 2 && n != 4 {
+		w.fail(RuleBytes, "%d matrices, want 1, 2 or 4", n)
+	}
+	if row == nil {
+		w.fail(RuleShared, "no function returns the rows")
+	}
+	var at [warpSize]int
+	rows := make([][]uint16, n*matrixRows)
+	for lane := range rows {
+		at[lane] = w.row(row(lane), lane)
+		rows[lane] = elements[uint16](w.cta, at[lane], rowBytes/2)
+	}
+	k := w.mark()
+	if how&writes != 0 {
+		k = w.deed()
+	}
+	h := w.run.history
+	if h == nil {
+		return rows
+	}
+	number := h.order.note(h, event{
+		mark: k, op: w.run.op, manner: how, component: h.own[0].component, count: h.now(),
+	})
+	for lane, from := range at[:len(rows)] {
+		for other := range lane {
+			if how&writes != 0 && at[other] == from {
+				w.fail(RuleRace, "lanes %d and %d store the same row, %s", other, lane, w.cta.where(&w.agent, from, from+rowBytes))
+			}
+		}
+		w.access(w.cta, from, rowBytes, number)
+	}
+	return rows
+}
+
+// row returns the address of a lane's row.
+func (w *Warp) row(r Region, lane int) int {
+	var g region
+	if r != nil {
+		g = r.region()
+	}
+	switch {
+	case g.cta == nil:
+		w.fail(RuleShared, "the row of lane %d is nil", lane)
+	case g.cta != w.cta:
+		w.fail(RuleShared, "the row of lane %d lies in CTA %v; ldmatrix and stmatrix have only the CTA's own shared memory",
+			lane, g.cta.idx)
+	case g.bytes < rowBytes:
+		w.fail(RuleBytes, "the row of lane %d has %d bytes, want %d", lane, g.bytes, rowBytes)
+	case g.offset%rowBytes != 0:
+		w.fail(RuleAlignment, "the row of lane %d is at address %d, want a multiple of %d", lane, g.offset, rowBytes)
+	}
+	return g.offset
+}

@@ -1,0 +1,195 @@
+package sm_test
+
+import (
+	"testing"
+
+	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/sm"
+	"example.com/leafhopper/tile"
+	"example.com/leafhopper/wgmma"
+)
+
+// TestMatrices loads and stores one, two and four matrices, of which the elements say where they lie.
+func TestMatrices(t *testing.T) {
+	silent(t, sm.Config{Block: sm.Dim3{X: 32}}, func(b *sm.Block) {
+		const pitch = 40 // elements, with a gap
+		x, y := sm.Shared[uint16](b, 32*pitch, 16), sm.Shared[uint16](b, 32*pitch, 16)
+		b.Start(sm.Warps(0, 1, func(w *sm.Warp) {
+			for _, n := range []int{1, 2, 4} {
+				in := func(x *sm.Array[uint16]) func(lane int) sm.Region {
+					return func(lane int) sm.Region {
+						assert(lane < 8*n, "the row of lane %d", lane)
+						return x.At(lane*pitch + 8*n)
+					}
+				}
+				element := func(m, row, col int) uint16 { return uint16(m<<6 | row<<3 | col) }
+				for i := range 8 * n {
+					for k := range 8 {
+						x.Store(w, i*pitch+8*n+k, element(i/8, i%8, k))
+					}
+				}
+				r := make([][32]uint32, n)
+				w.LoadMatrix(in(x), r)
+				for lane := range 32 {
+					for m := range n {
+						row, col := lane/4, lane%4*2
+						want := uint32(element(m, row, col)) | uint32(element(m, row, col+1))<<16
+						assert(r[m][lane] == want, "x%d: lane %d has %#x of matrix %d, want %#x", n, lane, r[m][lane], m, want)
+					}
+				}
+				same := func(what string) {
+					for i := range 8 * n {
+						for k := range 8 {
+							got := y.Load(w, i*pitch+8*n+k)
+							assert(got == element(i/8, i%8, k), "%s: row %d, element %d is %#x", what, i, k, got)
+						}
+					}
+				}
+				w.StoreMatrix(in(y), r)
+				same("StoreMatrix")
+				w.LoadMatrixTrans(in(x), r)
+				for lane := range 32 {
+					for m := range n {
+						row, col := lane%4*2, lane/4
+						want := uint32(element(m, row, col)) | uint32(element(m, row+1, col))<<16
+						assert(r[m][lane] == want, "x%d: lane %d has %#x of matrix %d, want %#x", n, lane, r[m][lane], m, want)
+					}
+				}
+				y.Write(w, 8*n, make([]uint16, 31*pitch))
+				w.StoreMatrixTrans(in(y), r)
+				same("StoreMatrixTrans")
+			}
+		}))
+	})
+}
+
+// epilogue stores accumulators, as bf16, into tiles with a swizzle and these as boxes of a tensor. What is not fenced
+// if broken is the stores of the warps before those of the tiles.
+func epilogue(m *tile.TensorMap, broken bool) sm.Kernel {
+	const n, span = 128, 64 // columns, and those of a tile
+	return func(b *sm.Block) {
+		tiles := sm.Shared[bf16.BF16](b, 64*n, 1024)
+		b.Warpgroups(func(w *sm.Warpgroup) {
+			d := w.Accumulators(wgmma.F32, n)
+			for row := range 64 {
+				for col := range n {
+					d.Set(row, col, float64(row-col))
+				}
+			}
+			for i := range 4 {
+				for col := 0; col < n; col += 16 {
+					var r [4][32]uint32
+					for j := range r {
+						for lane := range 32 {
+							lo, hi := d.Float32(32*i+lane, col/2+2*j), d.Float32(32*i+lane, col/2+2*j+1)
+							r[j][lane] = uint32(bf16.FromFloat32(lo)) | uint32(bf16.FromFloat32(hi))<<16
+						}
+					}
+					w.Warp(i).StoreMatrix(func(lane int) sm.Region {
+						row, at := 16*i+lane%16, col+lane/16*8
+						return tiles.At(tile.Swizzle128B.Apply(2*(at/span*64*span+row*span+at%span)) / 2)
+					}, r[:])
+				}
+			}
+			if !broken {
+				w.FenceProxyAsync()
+			}
+			w.SyncThreads()
+			t := w.Thread(0)
+			for i := range n / span {
+				t.StoreTensor(m, tiles.At(i*64*span), i*span, 0)
+			}
+			t.CommitGroup()
+			t.WaitGroup(0)
+		})
+	}
+}
+
+// TestEpilogue stores accumulators by stmatrix and StoreTensor.
+func TestEpilogue(t *testing.T) {
+	c := make([]bf16.BF16, 64*128)
+	m, err := sm.NewTensorMap(c, tile.Config{
+		Dims: []uint64{128, 64}, Box: []uint32{64, 64}, Swizzle: tile.Swizzle128B,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := sm.Config{Block: sm.Dim3{X: 128}}
+	cfg.Reset = func() { clear(c) }
+	silent(t, cfg, epilogue(m, false))
+	for i, v := range c {
+		if want := bf16.FromFloat32(float32(i/128 - i%128)); v != want {
+			t.Fatalf("row %d, column %d is %v, want %v", i/128, i%128, v, want)
+		}
+	}
+	for _, m2 := range modes[1:] {
+		faultOf(t, launch(t, in(m2, cfg), epilogue(m, true)), sm.RuleProxy, "StoreTensor", "StoreMatrix by warp")
+	}
+}
+
+// TestMatrixMisuse has what PTX leaves undefined, or no instruction does, in each mode; and what is known under Check.
+func TestMatrixMisuse(t *testing.T) {
+	var r [4][32]uint32
+	pair := sm.Config{Grid: sm.Dim3{X: 2}, Cluster: sm.Dim3{X: 2}, Block: sm.Dim3{X: 64}}
+	row := func(x *sm.Array[uint16]) func(lane int) sm.Region {
+		return func(lane int) sm.Region { return x.At(8 * lane) }
+	}
+	for _, c := range []struct {
+		name    string
+		f       func(w *sm.Warp, x *sm.Array[uint16])
+		rule    sm.Rule
+		checked bool
+		want    []string
+	}{
+		{"three", func(w *sm.Warp, x *sm.Array[uint16]) { w.LoadMatrix(row(x), r[:3]) }, sm.RuleBytes, false,
+			[]string{": LoadMatrix: 3 matrices, want 1, 2 or 4"}},
+		{"no function", func(w *sm.Warp, x *sm.Array[uint16]) { w.LoadMatrixTrans(nil, r[:]) }, sm.RuleShared, false,
+			[]string{": LoadMatrixTrans: no function"}},
+		{"nil", func(w *sm.Warp, x *sm.Array[uint16]) {
+			w.StoreMatrix(func(int) sm.Region { return nil }, r[:])
+		}, sm.RuleShared, false, []string{": StoreMatrix: the row of lane 0 is nil"}},
+		{"a nil array", func(w *sm.Warp, x *sm.Array[uint16]) {
+			w.StoreMatrix(func(int) sm.Region { return (*sm.Array[uint16])(nil) }, r[:])
+		}, sm.RuleShared, false, []string{"the row of lane 0 is nil"}},
+		{"a peer's", func(w *sm.Warp, x *sm.Array[uint16]) {
+			w.StoreMatrixTrans(row(x.MapShared(1-w.Block().ClusterRank())), r[:])
+		}, sm.RuleShared, false, []string{": StoreMatrixTrans: the row of lane 0 lies in CTA ("}},
+		{"short", func(w *sm.Warp, x *sm.Array[uint16]) {
+			w.StoreMatrix(func(lane int) sm.Region { return x.Slice(8*lane, 8*lane+8-lane/3) }, r[:])
+		}, sm.RuleBytes, false, []string{"the row of lane 3 has 14 bytes, want 16"}},
+		{"between rows", func(w *sm.Warp, x *sm.Array[uint16]) {
+			w.LoadMatrix(func(lane int) sm.Region { return x.At(8*lane + lane/9*4) }, r[:2])
+		}, sm.RuleAlignment, false, []string{"the row of lane 9 is at address 152, want a multiple of 16"}},
+		{"the same row twice", func(w *sm.Warp, x *sm.Array[uint16]) {
+			w.StoreMatrix(func(lane int) sm.Region { return x.At(8 * (lane % 31)) }, r[:])
+		}, sm.RuleRace, true, []string{"lanes 0 and 31 store the same row, elements 0 to 7 of x"}},
+		{"unwritten", func(w *sm.Warp, x *sm.Array[uint16]) { w.LoadMatrix(row(x), r[:]) }, sm.RuleUnwritten, true,
+			[]string{": LoadMatrix: elements 0 to 255 of x, which nobody has written"}},
+		{"two warps", func(w *sm.Warp, x *sm.Array[uint16]) {
+			var r [4][32]uint32
+			if w.Rank() == 0 {
+				w.StoreMatrix(row(x), r[:])
+			} else {
+				w.LoadMatrixTrans(row(x), r[:1])
+			}
+		}, sm.RuleRace, true, []string{"of x: not ordered after the ", "Matrix"}},
+	} {
+		for _, m := range modes {
+			if c.checked && !m.Check {
+				continue
+			}
+			t.Run(c.name+"/"+mode(m), func(t *testing.T) {
+				faultOf(t, launch(t, in(m, pair), func(b *sm.Block) {
+					x := sm.Shared[uint16](b, 8*64, 16)
+					b.Start(sm.Warps(0, 2, func(w *sm.Warp) {
+						w.ClusterSync()
+						if w.Rank() == 0 || c.name == "two warps" {
+							c.f(w, x)
+						}
+						w.ClusterSync()
+					}))
+				}), c.rule, c.want...)
+			})
+		}
+	}
+}
