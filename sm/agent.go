@@ -60,15 +60,16 @@ func (a *agent) Block() *Block { return a.cta.block() }
 // A Thread is one thread of a CTA.
 type Thread struct {
 	agent
-	bulk   tile.Thread // its copies and bulk groups
-	used   bool        // it has issued some
-	flight copyOp      // the one that it issues
-	stored copyOp      // the last store or reduction to global memory
-	stores []copyOp    // those of bulk groups that have not landed, if there is a trace
-	loose  []copyOp    // of its copies, those that complete nothing
-	closed []int       // of these, how many are in each group or in an older one
-	bulks  groups      // of bulk copies
-	asyncs groups      // of closed
+	bulk    tile.Thread // its copies and bulk groups
+	used    bool        // it has issued some
+	flight  copyOp      // the one that it issues
+	stored  copyOp      // the last store or reduction to global memory
+	stores  []copyOp    // those of bulk groups that have not landed, if there is a trace
+	loose   []copyOp    // of its copies, those that complete nothing
+	closed  []batch     // their groups
+	covered int         // of them, those whose end arrives at a barrier
+	bulks   groups      // of bulk copies
+	asyncs  groups      // of loose, which a commit closes or an arrival
 }
 
 // newThread returns a thread whose copies land when execute says.

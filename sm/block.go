@@ -278,6 +278,7 @@ func (c *cta) exit() {
 	if n := c.running.Load(); n > 0 {
 		c.blame(site{}, RuleStart, "the kernel function has returned, and %d of its agents have not ended", n)
 	}
+	c.launch.sched.deliver(c)
 	for _, m := range c.barriers {
 		m.exit()
 	}

@@ -87,7 +87,7 @@ func (e *event) lacks(a *agent) string {
 	case e.manner&mma != 0:
 		return fmt.Sprintf(": %s knows of no WaitGroup that %s", who, covers)
 	case e.of != nil:
-		return fmt.Sprintf(": %s knows of no WaitAll or WaitAsync that covers it", who)
+		return fmt.Sprintf(": %s knows of no WaitAll, WaitAsync or phase with ArriveAsync that covers it", who)
 	}
 	return fmt.Sprintf(": %s does not know of it, there being no barrier (or, around a flag that is an atomic of "+
 		"Elements, ThreadFence on both sides)", who)

@@ -14,11 +14,12 @@ import (
 // A copyOp is a copy that an agent has issued.
 type copyOp struct {
 	*tile.Transfer
-	cta *cta // that issued it
-	op  string
-	by  mark
-	bar *mbar // that its bytes complete, or nil
-	now clock // what the CTA knew when it issued it
+	cta     *cta // that issued it
+	op      string
+	by      mark
+	bar     *mbar    // that its bytes complete, or nil
+	arrival *arrival // at bar, if it is no copy
+	now     clock    // what the CTA knew when it issued it
 
 	from, into area      // shared memory that it reads and writes
 	event      *event    // of the latter, under Check
@@ -47,7 +48,11 @@ func (c *copyOp) broken(v any) { c.standIn().recovered(v, false) }
 func (c *copyOp) standIn() *runner {
 	r := newRunner(c.cta, nil)
 	r.op, r.site = c.op, c.by.site
-	r.by = &agent{run: r, cta: c.cta, kind: "copy issued by " + c.by.agent.String()}
+	what := "copy"
+	if c.arrival != nil {
+		what = "arrival"
+	}
+	r.by = &agent{run: r, cta: c.cta, kind: what + " issued by " + c.by.agent.String()}
 	return r
 }
 
@@ -56,11 +61,13 @@ func (t *Thread) execute(c *tile.Transfer) {
 	l := t.cta.launch
 	op := t.flight
 	op.by, t.flight = t.deed(), copyOp{}
-	if c.Empty() {
+	if c.Empty() && op.arrival == nil {
 		return // nothing to wait for
 	}
 	op.Transfer, op.cta, op.op, op.issued = c, t.cta, t.run.op, l.Trace.now()
-	if m := op.bar; m != nil {
+	if m := op.bar; op.arrival != nil {
+		c.Complete = func(*barrier.Barrier, int) { op.arrive() }
+	} else if m != nil {
 		m.load(&t.agent)
 		c.Complete = func(_ *barrier.Barrier, bytes int) {
 			op.lands()
@@ -316,8 +323,8 @@ func (a *agent) exit() {
 		t.settle()
 	}
 	for _, t := range r.copiers {
-		if len(t.loose) > 0 {
-			t.blame(&t.loose[0], RuleExit, "nobody has waited for the copy: it may still be on its way")
+		if len(t.loose) > t.covered {
+			t.blame(&t.loose[t.covered], RuleExit, "nobody has waited for the copy: it may still be on its way")
 		}
 	}
 	r.cta.launch.sched.settle()

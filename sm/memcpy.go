@@ -49,9 +49,8 @@ func (a *agent) WaitAll() {
 // (cp.async.commit_group, __pipeline_commit, cp_async_fence of CuTe).
 func (a *agent) CommitAsync() {
 	a.enter("CommitAsync")
-	if t := a.lane(); len(t.loose) > 0 { // else all groups are over, and so is this one
-		t.closed = append(t.closed, len(t.loose))
-		t.asyncs.close()
+	if t := a.lane(); len(t.loose) > 0 || t.run.history != nil { // else all groups are over, and so is this one
+		t.commit()
 	}
 }
 
@@ -89,7 +88,8 @@ func (b *Barrier) completes(a *agent) *mbar { return b.of(a) }
 // MemcpyAsync issues the copy of src, any number of elements, to dst (cuda::memcpy_async,
 // cooperative_groups::memcpy_async). The phase of a barrier, or the stage of a pipeline, that
 // is current then is not over before the copy: its bytes are expected and completed, and it
-// arrives for nobody. With a nil to, WaitAll or WaitAsync tells when it is over.
+// arrives for nobody. With a nil to, WaitAll or WaitAsync tells when it is over,
+// or the phase of a barrier ([Barrier.ArriveAsync]).
 //
 // A Thread copies by itself. A Warp or Warpgroup copies together. All threads of a [Group]
 // call it alike, and copy a part each.
@@ -139,21 +139,42 @@ func (a *agent) lane() *Thread {
 
 // finishAll lands the thread's copies that complete nothing.
 func (t *Thread) finishAll() {
-	t.closed = append(t.closed, len(t.loose))
-	t.asyncs.close()
+	t.commit()
 	t.finish(len(t.closed))
+}
+
+// A batch is a group of them: how many there are in it or in an older one that have not been forgotten, and its
+// number of asyncs.
+type batch struct {
+	copies int
+	number uint32
+}
+
+func (t *Thread) commit() {
+	t.asyncs.close()
+	t.closed = append(t.closed, batch{len(t.loose), t.asyncs.closed})
 }
 
 // finish lands the n oldest groups of them.
 func (t *Thread) finish(n int) {
-	landed := t.closed[n-1]
-	for _, c := range t.loose[:landed] {
+	last := t.closed[n-1]
+	for _, c := range t.loose[:last.copies] {
 		c.Finish()
 	}
-	t.loose, t.closed = slices.Delete(t.loose, 0, landed), slices.Delete(t.closed, 0, n)
-	for i := range t.closed {
-		t.closed[i] -= landed
-	}
-	t.asyncs.wait(t.run.history, len(t.closed))
+	t.closed = slices.Delete(t.closed, 0, n)
+	t.forget(last.copies)
+	t.asyncs.wait(t.run.history, int(t.asyncs.closed-last.number))
 	t.cta.launch.sched.settle()
+}
+
+// forget takes out the n oldest of them, which have landed. Under Check the numbers of their groups are left, of
+// which the thread is yet to know that they are over.
+func (t *Thread) forget(n int) {
+	t.loose, t.covered = slices.Delete(t.loose, 0, n), max(t.covered-n, 0)
+	for i := range t.closed {
+		t.closed[i].copies = max(t.closed[i].copies-n, 0)
+	}
+	if t.run.history == nil {
+		t.closed = slices.DeleteFunc(t.closed, func(b batch) bool { return b.copies == 0 })
+	}
 }

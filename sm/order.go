@@ -113,7 +113,7 @@ func (h *history) knows(component, n uint32) (known, fenced bool) {
 	known, fenced = h.seen.of(component) >= n, h.fenced.of(component) >= n
 	for i, own := range h.own {
 		if own.component == component { // of which others may know that it is fenced, too
-			known, fenced = i == 0 || own.over >= n, fenced || own.fenced >= n
+			known, fenced = known || i == 0 || own.over >= n, fenced || own.fenced >= n
 		}
 	}
 	return known, fenced

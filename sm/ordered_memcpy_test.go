@@ -149,6 +149,67 @@ func cpAsyncUnordered() []unordered {
 				x.Load(t, 1-t.Rank())
 			})
 		},
+	}, {
+		name: "copies whose end arrives are read before the wait", cfg: block(2), rule: sm.RuleRace,
+		kernel: func(b *sm.Block, broken bool) {
+			x, bar := sm.Shared[int32](b, 2, 16), b.Barrier()
+			b.Threads(func(t *sm.Thread) {
+				if t.Rank() == 0 {
+					bar.Init(t, 2)
+					x.Write(t, 0, []int32{0, 0})
+				}
+				t.SyncThreads()
+				sm.MemcpyAsync(t, x.Slice(t.Rank(), t.Rank()+1), in64[:1], nil) // first
+				bar.ArriveAsyncNoInc(t)
+				if broken {
+					x.Load(t, 1-t.Rank()) // second
+				}
+				bar.WaitParity(t, 0)
+				x.Load(t, 1-t.Rank())
+			})
+		},
+	}, {
+		name: "a copy behind the arrival", rule: sm.RuleRace,
+		kernel: func(b *sm.Block, broken bool) {
+			x, bar := sm.Shared[int32](b, 8, 16), b.Barrier()
+			b.Threads(func(t *sm.Thread) {
+				bar.Init(t, 1)
+				x.Write(t, 0, make([]int32, 8))
+				sm.MemcpyAsync(t, x, in64[:4], nil)
+				if broken {
+					bar.ArriveAsync(t)
+				}
+				sm.MemcpyAsync(t, x.At(4), in64[4:8], nil) // first
+				if !broken {
+					bar.ArriveAsync(t)
+				}
+				bar.ArriveAndWait(t)
+				x.Load(t, 3)
+				x.Load(t, 4) // second
+				t.WaitAll()
+			})
+		},
+	}, {
+		name: "an arrival of before the copies end", cfg: block(2), rule: sm.RuleRace,
+		kernel: func(b *sm.Block, broken bool) {
+			x, bar := sm.Shared[int32](b, 2, 16), b.Barrier()
+			b.Threads(func(t *sm.Thread) {
+				x.Store(t, t.Rank(), 0)
+				if t.Rank() == 0 {
+					bar.Init(t, 2)
+				}
+				t.SyncThreads()
+				sm.MemcpyAsync(t, x.Slice(t.Rank(), t.Rank()+1), in64[:1], nil) // first
+				if broken {
+					bar.Arrive(t)
+				} else {
+					bar.ArriveAsyncNoInc(t)
+				}
+				bar.WaitParity(t, 0)
+				x.Load(t, 1-t.Rank()) // second
+				t.WaitAll()
+			})
+		},
 	}}
 }
 

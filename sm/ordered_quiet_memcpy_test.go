@@ -139,5 +139,103 @@ func quietMemcpy() []quiet {
 				p.Quit()
 			})
 		}},
+		{"a ring whose full barriers copies arrive at", block(64), func(b *sm.Block) {
+			const stages = 2
+			x, full, empty := sm.Shared[int32](b, stages*32, 16), b.Barriers(stages), b.Barriers(stages)
+			b.Start(
+				sm.Threads(0, 32, func(t *sm.Thread) {
+					for s := range stages {
+						if t.Rank() == 0 {
+							full[s].Init(t, 32)
+							empty[s].Init(t, 32)
+						}
+					}
+					t.SyncThreads()
+					for i := range 5 {
+						at := i % stages
+						empty[at].WaitParity(t, 1-i/stages%2)
+						sm.MemcpyAsync(t, x.Slice(at*32+t.Rank(), at*32+t.Rank()+1), in64[i+t.Rank():][:1], nil)
+						full[at].ArriveAsyncNoInc(t)
+					}
+				}),
+				sm.Warps(1, 2, func(w *sm.Warp) {
+					w.SyncThreads()
+					for i := range 5 {
+						at := i % stages
+						full[at].WaitParity(w, i/stages%2)
+						for l := range 32 {
+							got := x.Load(w, at*32+l)
+							assert(got == int32(i+l), "batch %d has %d at %d", i, got, l)
+						}
+						empty[at].Arrive(w)
+					}
+				}),
+			)
+		}},
+		{"all copy, arrive besides, and wait", block(4), func(b *sm.Block) {
+			x, bar := sm.Shared[int32](b, 4, 16), b.Barrier()
+			b.Threads(func(t *sm.Thread) {
+				if t.Rank() == 0 {
+					bar.Init(t, 4)
+				}
+				t.SyncThreads()
+				for i := range 4 {
+					sm.MemcpyAsync(t, x.Slice(t.Rank(), t.Rank()+1), in64[i:][:1], nil)
+					if i%2 == 1 {
+						t.CommitAsync()
+					}
+					bar.ArriveAsync(t)
+					bar.Wait(t, bar.Arrive(t))
+					got := x.Load(t, (t.Rank()+1)%4)
+					assert(got == int32(i), "round %d has %d", i, got)
+					t.SyncThreads()
+				}
+			})
+		}},
+		{"a group of cp.async is over, the next arrives", block(32), func(b *sm.Block) {
+			x, bar := sm.Shared[int32](b, 12, 16), b.Barrier()
+			b.Start(sm.Warps(0, 1, func(w *sm.Warp) {
+				bar.Init(w, 32)
+				sm.MemcpyAsync(w, x, in64[:4], nil)
+				bar.ArriveAsyncNoInc(w)
+				bar.WaitParity(w, 0)
+				assert(x.Load(w, 3) == 3, "the first")
+				sm.MemcpyAsync(w, x, in64[4:8], nil)
+				w.CommitAsync()
+				sm.MemcpyAsync(w, x.At(4), in64[:4], nil)
+				bar.ArriveAsyncNoInc(w)
+				sm.MemcpyAsync(w, x.At(8), in64[:4], nil)
+				w.CommitAsync()
+				w.WaitAsync(1)
+				assert(x.Load(w, 3) == 7, "the second")
+				bar.WaitParity(w, 1)
+				assert(x.Load(w, 7) == 3, "the third")
+				w.WaitAll()
+				assert(x.Load(w, 11) == 3, "the fourth")
+				bar.ArriveAsyncNoInc(w) // of nothing
+				w.CommitAsync()
+				w.WaitAsync(0)
+			}))
+		}},
+		{"an arrival whose copies WaitAsync has covered", sm.Config{}, func(b *sm.Block) {
+			x, bars := sm.Shared[int32](b, 2, 16), b.Barriers(2)
+			b.Threads(func(t *sm.Thread) {
+				bars[0].Init(t, 1)
+				bars[1].Init(t, 1)
+				for i := range 6 {
+					sm.MemcpyAsync(t, x.Slice(i%2, i%2+1), in64[i:][:1], nil)
+					t.CommitAsync()
+					bars[i%2].ArriveAsyncNoInc(t)
+					t.WaitAsync(i % 2)
+					if i%2 == 1 {
+						assert(x.Load(t, 0) == int32(i-1), "an even one")
+						t.WaitAsync(0)
+						assert(x.Load(t, 1) == int32(i), "an odd one")
+						bars[0].WaitParity(t, i/2%2)
+						bars[1].WaitParity(t, i/2%2)
+					}
+				}
+			})
+		}},
 	}
 }
