@@ -250,50 +250,6 @@ func TestPolls(t *testing.T) {
 	}
 }
 
-// TestBoundedPolls: to give up is no deadlock, though nothing changes meanwhile.
-func TestBoundedPolls(t *testing.T) {
-	for _, m := range modes {
-		err := launch(t, in(m, sm.Config{Block: sm.Dim3{X: 32}}), func(b *sm.Block) {
-			work, bar := sm.Shared[int32](b, 1, 4), b.Barrier()
-			b.Threads(func(t *sm.Thread) {
-				if t.Rank() == 0 {
-					bar.Init(t, 33)
-				}
-				t.SyncThreads()
-				token := bar.Arrive(t)
-				if t.Rank() == 0 {
-					for range 900 {
-						if bar.TryWait(t, token) {
-							panic("a phase is over that lacks an arrival")
-						}
-					}
-					for range 5000 {
-						if bar.TestWait(t, token) {
-							panic("a phase is over that lacks an arrival")
-						}
-					}
-					for i := range int32(3000) { // work between tries is no waiting
-						work.Store(t, 0, i)
-						if bar.TryWaitParity(t, 0) {
-							panic("a phase is over that lacks an arrival")
-						}
-					}
-					for range 100 {
-						if bar.TryWaitFor(t, token, time.Millisecond) {
-							panic("a phase is over that lacks an arrival")
-						}
-					}
-					bar.Arrive(t)
-				}
-				bar.Wait(t, token)
-			})
-		})
-		if err != nil {
-			t.Errorf("%s: %v", mode(m), err)
-		}
-	}
-}
-
 // TestLarge has lenient bounds for what is to take less than 1 s, and 1 ms.
 func TestLarge(t *testing.T) {
 	run := func(cfg sm.Config, kernel sm.Kernel) func() {
