@@ -174,9 +174,9 @@ func (b *Barrier) WaitParity(a Agent, parity int) {
 }
 
 // TestWait reports whether the phase of the token is over (mbarrier.test_wait). It does not wait;
-// but 10,000 tries in half a second, in which the agent has neither arrived nor issued a copy and no
+// but 10,000 tries in half a second, or 850 in six, in which the agent has neither arrived nor issued a copy and no
 // phase has ended, are taken for a loop that goes on until it is true. So are under Check, where time
-// is no measure, as many of a CTA's agents together, 1,000 of each at least.
+// is no measure, 10,000 of a CTA's agents together, 1,000 of each at least.
 func (b *Barrier) TestWait(a Agent, t Token) bool {
 	g, m := b.local(a, "TestWait")
 	return m.try(g, func() bool { return m.b.TestWait(t) }, 0, toTest)
@@ -190,7 +190,7 @@ func (b *Barrier) TestWaitParity(a Agent, parity int) bool {
 
 // TryWait is TestWait, but may wait for a moment (try_wait of libcu++,
 // mbarrier.try_wait): a loop that tries until it is true deadlocks as a wait does. 1,000 tries
-// in 80 ms are taken for one, or 1,000 under Check, as those of TestWait are.
+// in 80 ms, or 85 in a second, are taken for one, or 1,000 under Check, as those of TestWait are.
 func (b *Barrier) TryWait(a Agent, t Token) bool {
 	g, m := b.local(a, "TryWait")
 	return m.try(g, func() bool { return m.b.TestWait(t) }, 0, toTry)

@@ -25,6 +25,10 @@ var (
 
 const pollPause = 10 * time.Millisecond
 
+// slower is how many times fewer tries look as if they would go on for ever if they take as many times as long, and
+// some: what sleeps between them takes long to come to many.
+const slower = 12
+
 // try reports whether over says so, within d.
 func (m *mbar) try(a *agent, over func() bool, d time.Duration, p patience) bool {
 	r := a.run
@@ -62,5 +66,9 @@ func (r *runner) stuck(p patience) bool {
 		c.polled++
 		return r.polls > toTry.polls && c.polled > p.polls
 	}
-	return r.polls > p.polls && time.Since(r.since) > p.time
+	if r.polls <= min(p.polls, max(p.polls/slower, toTryIn.polls)) {
+		return false
+	}
+	took := time.Since(r.since)
+	return r.polls > p.polls && took > p.time || took > slower*p.time
 }

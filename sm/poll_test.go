@@ -7,6 +7,21 @@ import (
 	"example.com/leafhopper/sm"
 )
 
+// TestSlowPolls: a loop that sleeps between its tries is a deadlock before it has tried a thousand times.
+func TestSlowPolls(t *testing.T) {
+	soon(t, "a deadlock of who sleeps", 500*time.Millisecond, func() {
+		faultOf(t, launch(t, sm.Config{}, func(b *sm.Block) {
+			bar := b.Barrier()
+			b.Threads(func(t *sm.Thread) {
+				bar.Init(t, 1)
+				for !bar.TryWaitParity(t, 0) {
+					time.Sleep(10 * time.Millisecond)
+				}
+			})
+		}), sm.RuleDeadlock, "waits for bar phase 0: 1 of 1 arrivals missing")
+	})
+}
+
 // TestBoundedPolls: to give up is no deadlock, though nothing changes meanwhile. Many tries are if they take long,
 // and a machine that is busy may have them do so: then the test tries again.
 func TestBoundedPolls(t *testing.T) {
