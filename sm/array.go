@@ -141,6 +141,12 @@ func (a *Array[T]) watched(by Agent) bool {
 func (a *Array[T]) access(by Agent, op string, i, n int, how manner) *agent {
 	g := by.base()
 	g.enterFrom(op, 1)
+	a.touch(g, op, i, n, how)
+	return g
+}
+
+// touch judges an access of the elements i to i+n-1, by an agent that has begun it.
+func (a *Array[T]) touch(g *agent, op string, i, n int, how manner) {
 	if i < 0 || n < 0 || i > a.n-n {
 		g.fail(RuleShared, "elements %d to %d of %s, which has %d", i, i+n-1, a.decl.name(), a.n)
 	}
@@ -151,7 +157,6 @@ func (a *Array[T]) access(by Agent, op string, i, n int, how manner) *agent {
 			mark: g.mark(), op: op, manner: how, component: h.own[0].component, count: h.now(),
 		}))
 	}
-	return g
 }
 
 // Bytes returns the memory itself. No check sees what is done with it.

@@ -36,7 +36,11 @@ func (a *agent) disordered(what conflict, c *cta, from, end int, number, with ui
 		if e.bar != nil {
 			completes = fmt.Sprintf(", for %s phase %d", e.bar.nameFor(a), e.phase)
 		}
-		a.fail(rule, "%s%s: not ordered after the %s by %v%s", c.where(a, from, end), completes, w.op, w.mark, w.lacks(a))
+		lacks := w.lacks(a)
+		if e.manner&w.manner&combines != 0 && (e.manner^w.manner)&generic == 0 {
+			lacks += "; of one size they would be atomic"
+		}
+		a.fail(rule, "%s%s: not ordered after the %s by %v%s", c.where(a, from, end), completes, w.op, w.mark, lacks)
 	}
 }
 
@@ -89,8 +93,8 @@ func (e *event) lacks(a *agent) string {
 	case e.of != nil:
 		return fmt.Sprintf(": %s knows of no WaitAll, WaitAsync or phase with ArriveAsync that covers it", who)
 	}
-	return fmt.Sprintf(": %s does not know of it, there being no barrier (or, around a flag that is an atomic of "+
-		"Elements, ThreadFence on both sides)", who)
+	return fmt.Sprintf(": %s does not know of it, there being no barrier (or, around a flag that is an "+
+		"atomic, ThreadFence on both sides)", who)
 }
 
 // where says what the kernel calls the bytes from to end-1 of c's shared memory, for a.

@@ -69,11 +69,24 @@
 // With Check, too, accesses of shared memory by [Array], copies and wgmma are judged by what orders them, whatever they
 // find there ([RuleRace] and the rules after it). What orders them are the operations of this package, as PTX has it: a
 // copy's end is known to who has waited for its phase or group, and to those that it tells. An access by
-// [Array.Elements] or [Array.Bytes], an atomic say, is not seen, and memory that somebody has got in this way counts
-// as written. Nor is it seen that agents wait for each other by a channel, a mutex or such an atomic: what orders their
+// [Array.Elements] or [Array.Bytes] is not seen, and memory that somebody has got in this way counts
+// as written. Nor is it seen that agents wait for each other by a channel, a mutex or an atomic: what orders their
 // other accesses then is a ThreadFence on both sides, which CUDA needs as well.
 //
+// # Atomics
+//
+// An atomic is of the first element of a view of shared memory, a peer's too, and returns what that was before:
+//
+//	old := sm.AtomicAdd(t, bins.At(i), 1)
+//
+// Atomics do not race with each other, unless one is of 4 bytes and one of 8; with all other accesses they do, those
+// of [ReduceAsync] too. They are relaxed: what comes before one is known to who has read by another what it wrote, if a
+// ThreadFence comes before the one and another after the other. A thread that only looks, by AtomicLoad, or by an
+// AtomicCAS or AtomicExch that changes nothing, and finds the same 50,000 times on end while nobody in its cluster
+// changes anything by atomics, waits, under Check after 5,000 times and 50,000 of the cluster. If all agents wait, that
+// is a deadlock.
+//
 // Sources: CUDA C++ Programming Guide; PTX ISA 9.1, sections 9.7.9.25 to 9.7.9.27 (copies),
-// 9.7.13 (barriers and fences), 9.7.14.5 (ldmatrix, stmatrix) and 9.7.15 (wgmma); libcu++
-// (barrier, pipeline, memcpy_async).
+// 9.7.13 (barriers, fences and atomics), 9.7.14.5 (ldmatrix, stmatrix) and 9.7.15 (wgmma);
+// libcu++ (barrier, pipeline, memcpy_async).
 package sm

@@ -72,3 +72,28 @@ func ExampleExplore() {
 	}
 	// Output: mbarrier: ArriveAndWait
 }
+
+// Threads count by atomics, in shared memory first; the bins of all blocks add up in global memory.
+func ExampleAtomicAdd() {
+	text, total := []byte("atomics order nothing"), make([]float32, 26)
+	err := sm.Launch(context.Background(), sm.Config{Grid: sm.Dim3{X: 2}, Block: sm.Dim3{X: 32}}, func(b *sm.Block) {
+		bins := sm.Shared[int32](b, 26, 16)
+		b.Threads(func(t *sm.Thread) {
+			if t.Rank() < 26 {
+				bins.Store(t, t.Rank(), 0)
+			}
+			t.SyncThreads()
+			for i := b.Idx.X*b.Dim.X + t.Rank(); i < len(text); i += b.GridDim.X * b.Dim.X {
+				if text[i] != ' ' {
+					sm.AtomicAdd(t, bins.At(int(text[i]-'a')), 1)
+				}
+			}
+			t.SyncThreads() // or the loads would race with the atomics
+			if t.Rank() < 26 {
+				sm.AtomicAddGlobal(t, &total[t.Rank()], float32(bins.Load(t, t.Rank())))
+			}
+		})
+	})
+	fmt.Println(err, total['o'-'a'], total['t'-'a'])
+	// Output: <nil> 3 2
+}

@@ -51,7 +51,7 @@ type extent struct {
 	begin, end     int
 	at, bytes      int // in the cluster's shared memory
 	write, generic bool
-	reduces        bool
+	reduces        bool // or is an atomic, which is generic
 }
 
 // node adds a node that comes after others.
@@ -171,7 +171,7 @@ func (p *program) grow(r *rand.Rand) {
 	there, its := r.IntN(programCTAs), r.IntN(programTiles) // in any CTA
 	mine, theirs := 16*(programTiles*cta+part), 16*(programTiles*there+its)
 	write := r.IntN(2) == 0
-	switch r.IntN(15) {
+	switch r.IntN(18) {
 	case 0, 1:
 		i := r.IntN(16)
 		bytes := make([]uint8, 1+r.IntN(16-i))
@@ -283,6 +283,8 @@ func (p *program) grow(r *rand.Rand) {
 			p.access(extent{begin: begin, end: end, at: theirs + 4*i, bytes: 4, write: true, reduces: true})
 			p.await(r, there, bar, end)
 		}
+	default:
+		p.atomic(r, a, there, its)
 	}
 }
 
@@ -311,7 +313,8 @@ func (p *program) racy() bool {
 	for i := range p.accesses {
 		for j := range i {
 			x, y := &p.accesses[i], &p.accesses[j]
-			if x.reduces && y.reduces || !x.write && !y.write || x.at >= y.at+y.bytes || y.at >= x.at+x.bytes {
+			together := x.reduces && y.reduces && x.bytes == y.bytes && x.generic == y.generic
+			if together || !x.write && !y.write || x.at >= y.at+y.bytes || y.at >= x.at+x.bytes {
 				continue
 			}
 			if !p.ordered(x, y) && !p.ordered(y, x) {
@@ -322,23 +325,25 @@ func (p *program) racy() bool {
 	return false
 }
 
-// unfenced reports whether a copy reads what has been written last in the generic proxy, with no fence on the way. The
-// program is not racy.
+// unfenced reports whether a copy reads what has been written in the generic proxy, and by nobody after that, with no
+// fence on the way. Of atomics several are the last. The program is not racy.
 func (p *program) unfenced() bool {
 	for i := range p.accesses {
 		x := &p.accesses[i]
 		for at := x.at; at < x.at+x.bytes && !x.write && !x.generic; at++ {
-			var last *extent
+			written := func(y *extent) bool { return y.write && y.at <= at && at < y.at+y.bytes && p.ordered(y, x) }
 			for j := range p.accesses {
-				y := &p.accesses[j]
-				if y.write && y.at <= at && at < y.at+y.bytes && p.ordered(y, x) && (last == nil || p.ordered(last, y)) {
-					last = y
+				last := &p.accesses[j]
+				if !written(last) || !last.generic || slices.ContainsFunc(p.accesses, func(y extent) bool {
+					return written(&y) && p.ordered(last, &y)
+				}) {
+					continue
 				}
-			}
-			if last != nil && last.generic && !slices.ContainsFunc(p.fences, func(f int) bool {
-				return p.before[f].has(last.end) && p.before[x.begin].has(f)
-			}) {
-				return true
+				if !slices.ContainsFunc(p.fences, func(f int) bool {
+					return p.before[f].has(last.end) && p.before[x.begin].has(f)
+				}) {
+					return true
+				}
 			}
 		}
 	}

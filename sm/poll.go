@@ -21,6 +21,7 @@ var (
 	toTry   = patience{1000, 80 * time.Millisecond}
 	toTest  = patience{10_000, 500 * time.Millisecond}
 	toTryIn = patience{3, 500 * time.Millisecond}
+	toLook  = patience{50_000, 500 * time.Millisecond}
 )
 
 const pollPause = 10 * time.Millisecond
@@ -64,7 +65,7 @@ func (r *runner) stuck(p patience) bool {
 			c.polledAt, c.polled = now, 0
 		}
 		c.polled++
-		return r.polls > toTry.polls && c.polled > p.polls
+		return r.polls > max(toTry.polls, p.polls/10) && c.polled > p.polls
 	}
 	if r.polls <= min(p.polls, max(p.polls/slower, toTryIn.polls)) {
 		return false

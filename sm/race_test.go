@@ -123,6 +123,21 @@ var racy = []struct {
 			})
 		}
 	}},
+	{"an atomic store and a load", block(2), func(broken bool) sm.Kernel {
+		return func(b *sm.Block) {
+			counted(b, func(t *sm.Thread, x *sm.Array[int32]) {
+				if t.Rank() == 0 {
+					sm.AtomicStore(t, x, 1)
+				}
+				if !broken {
+					t.SyncThreads()
+				}
+				if t.Rank() == 1 {
+					x.Load(t, 0)
+				}
+			})
+		}
+	}},
 	{"a mask of half the lanes that all need", sm.Config{Block: sm.Dim3{X: 32}}, func(broken bool) sm.Kernel {
 		return func(b *sm.Block) {
 			x := sm.Shared[int32](b, 16, 16)

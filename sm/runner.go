@@ -50,6 +50,7 @@ type runner struct {
 	next     *runner  // that waits for it too
 	result   int      // of a reduction by barrier.sync
 	polls    int      // tries in a row that found nothing changed
+	glances  [4]look  // what atomics have found last
 	progress int64    // of the cluster, at the last of them
 	since    time.Time
 }
@@ -323,9 +324,9 @@ func (l *launch) busy() int64 {
 	return l.active.Load()
 }
 
-// doze is block for at most d. It reports whether somebody has called ready. An agent that is
-// stuck counts as one that waits, for it would only come back and find what it has found;
-// the others go on by themselves when d is over.
+// doze is block for at most d. It reports whether somebody has called ready, which nobody does if
+// m is nil. An agent that is stuck counts as one that waits, for it would only come back and find
+// what it has found; the others go on by themselves when d is over.
 func (r *runner) doze(m *mbar, d time.Duration, stuck bool) bool {
 	c := r.cta.cluster
 	if stuck {
@@ -346,7 +347,7 @@ func (r *runner) doze(m *mbar, d time.Duration, stuck bool) bool {
 	if stuck {
 		c.resume(r) // before it is off the list: between the two a phase could end, and all others with it
 	}
-	late := m.unqueue(r)
+	late := m == nil || m.unqueue(r)
 	if !late {
 		c.count(-1) // ready has counted one who counted already
 		if c.launch.sched == nil {

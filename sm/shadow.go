@@ -7,11 +7,26 @@ type manner uint8
 
 const (
 	writes   manner = 1 << iota // else it reads
-	combines                    // it is a reduction, which those of others do not disturb
+	combines                    // it is a reduction or an atomic, which those of others do not disturb
 	generic                     // in the generic proxy, that of loads and stores
 	sourced                     // it is the source of a bulk store
 	mma                         // by a wgmma instruction
+	sets                        // it is an atomic that does not read
+	wide                        // it is an atomic of 8 bytes, else of 4
+	looks                       // it is an atomic that may not change anything: of the operation only
 )
+
+// kind is what accesses that read disturb alike and are disturbed by alike.
+func (m manner) kind() manner {
+	if m&combines == 0 {
+		return m & writes
+	}
+	return m & (writes | combines | generic | wide)
+}
+
+// together reports whether two accesses are of those that do not disturb each other (PTX 8.7.1, morally strong):
+// reductions, or atomics of one size.
+func together(e, f manner) bool { return e&f&combines != 0 && (e^f)&(generic|wide) == 0 }
 
 // An event is an access of shared memory, or some by one agent between two that synchronize it.
 type event struct {
@@ -195,12 +210,12 @@ const (
 func (o *order) judge(h *history, x cell, number uint32) (conflict, uint32) {
 	e, last := o.events[number], uint32(x)
 	w, readers := o.events[last], uint32(x>>toReader)
-	if last == nobody && e.manner&(writes|combines) != writes {
+	if last == nobody && e.manner&(writes|combines) != writes && e.manner&sets == 0 {
 		return fine, nobody // as far as is known: somebody may yet write it
 	}
 	known, fenced := h.knows(w.component, w.count)
 	switch {
-	case !known:
+	case !known && !together(e.manner, w.manner):
 		return unordered, last
 	case !fenced && e.manner&(generic|writes) == 0 && w.manner&generic != 0:
 		return unfenced, last
@@ -213,14 +228,18 @@ func (o *order) judge(h *history, x cell, number uint32) (conflict, uint32) {
 		var by uint32
 		by, readers = o.split(readers)
 		r := o.events[by]
-		if (e.manner|r.manner)&writes == 0 || e.manner&r.manner&combines != 0 {
-			continue
-		}
-		if known, _ := h.knows(r.component, r.count); !known {
+		switch known, fenced := h.knows(r.component, r.count); {
+		case (e.manner|r.manner)&writes == 0:
+		case together(e.manner, r.manner):
+			if last == nobody {
+				return unwritten, by
+			}
+		case !known:
 			return unordered, by
-		}
-		if last == nobody {
+		case last == nobody:
 			return unwritten, by
+		case !fenced && e.manner&(generic|writes) == 0 && r.manner&generic != 0:
+			return unfenced, by
 		}
 	}
 	return fine, nobody
@@ -238,7 +257,7 @@ func (o *order) split(readers uint32) (last, before uint32) {
 // after returns what a cell is after an access.
 func (o *order) after(h *history, x cell, number uint32) cell {
 	e, last := o.events[number], uint32(x)
-	if e.manner&(writes|combines) == writes {
+	if e.manner&(writes|combines) == writes || e.manner&sets != 0 && last == nobody {
 		return cell(number)
 	}
 	return cell(last) | cell(o.read(h, uint32(x>>toReader), number))<<toReader
@@ -282,7 +301,7 @@ const fewReaders = 16
 func (o *order) superseded(h *history, last, number uint32) bool {
 	r := o.events[last]
 	known, _ := h.knows(r.component, r.count)
-	return known && (o.events[number].manner^r.manner)&combines == 0
+	return known && o.events[number].manner.kind() == r.manner.kind()
 }
 
 // all reports whether number supersedes all of the readers.

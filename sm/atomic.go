@@ -1,0 +1,248 @@
+package sm
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sync/atomic"
+	"unsafe"
+
+	"example.com/leafhopper/internal/race"
+)
+
+// Integer is what integer atomics are of.
+type Integer interface {
+	~int32 | ~uint32 | ~int64 | ~uint64
+}
+
+// Number is what can be added, exchanged and compared.
+type Number interface{ Integer | ~float32 | ~float64 }
+
+// AtomicAdd adds v. Sums of float32 keep subnormals, as on shared memory; a NaN is 0x7fffffff.
+func AtomicAdd[T Number](t *Thread, a *Array[T], v T) (old T) {
+	return modify(t, a, "AtomicAdd", writes, func(old T) T { return sum(old, v) })
+}
+
+// AtomicSub subtracts v.
+func AtomicSub[T Integer](t *Thread, a *Array[T], v T) (old T) {
+	return modify(t, a, "AtomicSub", writes, func(old T) T { return old - v })
+}
+
+// AtomicExch stores v.
+func AtomicExch[T Number](t *Thread, a *Array[T], v T) (old T) {
+	return modify(t, a, "AtomicExch", writes|looks, func(T) T { return v })
+}
+
+// AtomicMin stores v if it is less.
+func AtomicMin[T Integer](t *Thread, a *Array[T], v T) (old T) {
+	return modify(t, a, "AtomicMin", writes, func(old T) T { return min(old, v) })
+}
+
+// AtomicMax stores v if it is greater.
+func AtomicMax[T Integer](t *Thread, a *Array[T], v T) (old T) {
+	return modify(t, a, "AtomicMax", writes, func(old T) T { return max(old, v) })
+}
+
+// AtomicInc counts up from 0 to most, and then begins again.
+func AtomicInc[T ~uint32](t *Thread, a *Array[T], most T) (old T) {
+	return modify(t, a, "AtomicInc", writes, func(old T) T {
+		if old >= most {
+			return 0
+		}
+		return old + 1
+	})
+}
+
+// AtomicDec counts down from most to 0, and then begins again, as it does above most.
+func AtomicDec[T ~uint32](t *Thread, a *Array[T], most T) (old T) {
+	return modify(t, a, "AtomicDec", writes, func(old T) T {
+		if old == 0 || old > most {
+			return most
+		}
+		return old - 1
+	})
+}
+
+// AtomicAnd is bitwise.
+func AtomicAnd[T Integer](t *Thread, a *Array[T], v T) (old T) {
+	return modify(t, a, "AtomicAnd", writes, func(old T) T { return old & v })
+}
+
+// AtomicOr is bitwise.
+func AtomicOr[T Integer](t *Thread, a *Array[T], v T) (old T) {
+	return modify(t, a, "AtomicOr", writes, func(old T) T { return old | v })
+}
+
+// AtomicXor is bitwise.
+func AtomicXor[T Integer](t *Thread, a *Array[T], v T) (old T) {
+	return modify(t, a, "AtomicXor", writes, func(old T) T { return old ^ v })
+}
+
+// AtomicCAS stores v if the element is compare.
+func AtomicCAS[T Integer](t *Thread, a *Array[T], compare, v T) (old T) {
+	return modify(t, a, "AtomicCAS", writes|looks, func(old T) T {
+		if old == compare {
+			return v
+		}
+		return old
+	})
+}
+
+// AtomicLoad returns the element (ld.relaxed, cuda::atomic_ref; a volatile that others change).
+func AtomicLoad[T Number](t *Thread, a *Array[T]) T {
+	return modify(t, a, "AtomicLoad", looks, nil)
+}
+
+// AtomicStore sets the element to v (st.relaxed, cuda::atomic_ref; a volatile that others read).
+func AtomicStore[T Number](t *Thread, a *Array[T], v T) {
+	modify(t, a, "AtomicStore", writes|sets, func(T) T { return v })
+}
+
+// AtomicAddGlobal adds v to a float in global memory, which no check sees, and returns what it was before. Unlike
+// [AtomicAdd] it has subnormal float32 be zeros of their sign, operands and sum (PTX atom.add.f32). Go's
+// sync/atomic has the integers.
+func AtomicAddGlobal[T ~float32 | ~float64](t *Thread, p *T, v T) (old T) {
+	if t.cta.launch.state.Load() != stateFree {
+		t.enter("AtomicAddGlobal")
+	}
+	old, _ = exchange(p, func(old T) T { return flush(sum(flush(old), flush(v))) })
+	return old
+}
+
+// flush returns a zero for a subnormal float32.
+func flush[T ~float32 | ~float64](v T) T {
+	if unsafe.Sizeof(v) == 4 && math.Abs(float64(v)) < 0x1p-126 {
+		return T(math.Copysign(0, float64(v)))
+	}
+	return v
+}
+
+// sum returns x + y, with the one NaN that the GPU has.
+func sum[T Number](x, y T) T {
+	z := x + y
+	if z == z {
+		return z
+	}
+	if unsafe.Sizeof(z) == 4 {
+		return ofBits[T](0x7fffffff)
+	}
+	return ofBits[T](0x7fffffff_ffffffff)
+}
+
+// bitsOf returns the representation of a value of 4 or 8 bytes, ofBits the value.
+func bitsOf[T Number](v T) uint64 {
+	if unsafe.Sizeof(v) == 4 {
+		return uint64(*(*uint32)(unsafe.Pointer(&v)))
+	}
+	return *(*uint64)(unsafe.Pointer(&v))
+}
+
+func ofBits[T Number](b uint64) (v T) {
+	if unsafe.Sizeof(v) == 4 {
+		*(*uint32)(unsafe.Pointer(&v)) = uint32(b)
+	} else {
+		*(*uint64)(unsafe.Pointer(&v)) = b
+	}
+	return v
+}
+
+// exchange makes *p what f says of what it was, if f is not nil, and reports whether that is another.
+func exchange[T Number](p *T, f func(old T) T) (old T, changed bool) {
+	for {
+		var was uint64
+		if unsafe.Sizeof(*p) == 4 {
+			was = uint64(atomic.LoadUint32((*uint32)(unsafe.Pointer(p))))
+		} else {
+			was = atomic.LoadUint64((*uint64)(unsafe.Pointer(p)))
+		}
+		old = ofBits[T](was)
+		if f == nil {
+			return old, false
+		}
+		now, done := bitsOf(f(old)), false
+		if unsafe.Sizeof(*p) == 4 {
+			done = atomic.CompareAndSwapUint32((*uint32)(unsafe.Pointer(p)), uint32(was), uint32(now))
+		} else {
+			done = atomic.CompareAndSwapUint64((*uint64)(unsafe.Pointer(p)), was, now)
+		}
+		if done {
+			return old, now != was
+		}
+	}
+}
+
+// modify is every atomic of the first element of a: one that stores what f says of it, or reads it if f is nil.
+func modify[T Number](t *Thread, a *Array[T], op string, how manner, f func(old T) T) (old T) {
+	size := sizeof[T]()
+	if len(a.data) == 0 || a.offset%size != 0 || a.watched(t) {
+		t.enterFrom(op, 1)
+		if a.offset%size != 0 {
+			t.fail(RuleAlignment, "%s: an atomic of %d bytes, at address %d", a.cta.where(&t.agent, a.offset, a.offset+size),
+				size, a.offset)
+		}
+		if size == 8 {
+			how |= wide
+		}
+		a.touch(&t.agent, op, 0, 1, how&^looks|generic|combines)
+	}
+	old, changed := exchange(&a.data[0], f)
+	switch r := t.run; {
+	case changed:
+		r.polls = 0
+		r.cta.cluster.altered()
+	case how&looks == 0:
+		r.polls = 0
+	case r.again(look{unsafe.Pointer(&a.data[0]), bitsOf(old)}):
+		t.at(op, 1)
+		if !r.stuck(toLook) {
+			r.pass()
+			break
+		}
+		r.waits = unchanged(fmt.Sprintf("%s to change from %v", a.cta.where(&t.agent, a.offset, a.offset+size), old))
+		r.doze(nil, pollPause, true)
+	}
+	return old
+}
+
+// A look is what an agent has found by an atomic.
+type look struct {
+	at    unsafe.Pointer
+	value uint64
+}
+
+// again reports whether the agent has found that already, where it looked last.
+func (r *runner) again(l look) bool {
+	if slices.Contains(r.glances[:], l) {
+		return true
+	}
+	copy(r.glances[1:], r.glances[:])
+	r.glances[0], r.polls = l, 0
+	return false
+}
+
+// unchanged is what an agent waits for that loops over an atomic.
+type unchanged string
+
+func (u unchanged) missing(uint64) string { return string(u) }
+
+// altered counts a change by an atomic: agents that doze have to look again.
+func (c *cluster) altered() {
+	race.Hide()
+	c.launch.settled.Add(1)
+	c.progress.Add(1)
+	race.Show()
+	if s := c.launch.turns(); s != nil {
+		s.rouse()
+	}
+}
+
+// rouse lets those go on that doze over an atomic.
+func (s *scheduler) rouse() {
+	s.dozing = slices.DeleteFunc(s.dozing, func(r *runner) bool {
+		_, ok := r.waits.(unchanged)
+		if ok {
+			s.turns = append(s.turns, r)
+		}
+		return ok
+	})
+}
