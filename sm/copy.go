@@ -329,7 +329,7 @@ func (a *agent) exit() {
 	}
 	r.cta.launch.sched.settle()
 	if a.lanes == 1 {
-		a.cta.warps[a.rank/warpSize].leave(a.cta.cluster, a.rank%warpSize)
+		a.cta.warps[a.rank/warpSize].leave(a.rank % warpSize)
 	}
 }
 

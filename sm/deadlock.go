@@ -81,11 +81,20 @@ func called(rs []*runner) string {
 	if len(rs) == 1 {
 		return rs[0].agent().String()
 	}
+	numbers := make([]int, len(rs))
+	for i, r := range rs {
+		numbers[i] = r.agent().number()
+	}
+	return rs[0].agent().kind + "s " + ranges(numbers)
+}
+
+// ranges returns sorted numbers as "0-3, 7".
+func ranges(numbers []int) string {
 	var runs []string
-	for i := 0; i < len(rs); {
-		first := rs[i].agent().number()
+	for i := 0; i < len(numbers); {
+		first := numbers[i]
 		last := first
-		for i++; i < len(rs) && rs[i].agent().number() == last+1; i++ {
+		for i++; i < len(numbers) && numbers[i] == last+1; i++ {
 			last++
 		}
 		if last == first {
@@ -94,7 +103,7 @@ func called(rs []*runner) string {
 			runs = append(runs, fmt.Sprintf("%d-%d", first, last))
 		}
 	}
-	return rs[0].agent().kind + "s " + strings.Join(runs, ", ")
+	return strings.Join(runs, ", ")
 }
 
 // missing says whose arrivals a phase of barrier.cluster lacks.

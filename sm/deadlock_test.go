@@ -99,7 +99,7 @@ func TestDeadlockOfMany(t *testing.T) {
 				}
 			})
 		}, []string{
-			"32 of 64 agents wait", "threads 32-47 at", "wait for __syncwarp of warp 1: 16 of 32 threads missing",
+			"32 of 64 agents wait", "threads 32-47 at", "wait for __syncwarp of warp 1: 16 of 32 threads missing: 48-63",
 			"wait for __syncthreads: 48 of 64 threads missing",
 		}},
 		{"bytes that two lines expect", sm.Config{}, func(b *sm.Block) {
@@ -148,8 +148,8 @@ func TestDeadlockOfMany(t *testing.T) {
 				t.SyncWarp()
 			})
 		}, []string{
-			"32 of 64 agents wait", "threads 32-34, 36-39 at", "__syncwarp of warp 1, mask 0xff: 1 of 8 threads missing",
-			"waits for __syncwarp of warp 1: 7 of 32 threads missing", "threads 40-63  ",
+			"32 of 64 agents wait", "threads 32-34, 36-39 at", "__syncwarp of warp 1, mask 0xff: 1 of 8 threads missing: 35",
+			"waits for __syncwarp of warp 1: 7 of 32 threads missing: 32-34, 36-39", "threads 40-63  ",
 		}},
 	} {
 		for _, m := range modes[:2] {

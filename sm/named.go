@@ -2,20 +2,16 @@ package sm
 
 import (
 	"fmt"
-	"math/bits"
 	"strconv"
 	"sync"
-
-	"example.com/leafhopper/internal/race"
 )
 
 // namedBarriers is how many barriers a CTA has for barrier.sync; number 0 is
 // __syncthreads (PTX 9.7.13.1).
 const namedBarriers = 16
 
-// A namedBarrier is one of them, or the one of a warp: so many threads arrive, and those
-// that sync wait for it. It is no mbarrier: it needs no initialisation, and its waiters
-// are all woken by the last to come.
+// A namedBarrier is one of them: so many threads arrive, and those that sync wait for it. It is
+// no mbarrier: it needs no initialisation, and its waiters are all woken by the last to come.
 type namedBarrier struct {
 	mu      sync.Mutex
 	name    string
@@ -25,7 +21,6 @@ type namedBarrier struct {
 	last    mark
 	op      reduction // of the current phase
 	count   int       // of those who have arrived, with a predicate that is true
-	gone    int       // threads that have ended, of a warp's
 	waiters []*runner
 	told    meeting
 }
@@ -66,7 +61,7 @@ func (b *namedBarrier) arrive(a *agent, name string, op reduction, threads, need
 	if p {
 		b.count += a.lanes // which a last warp may have fewer of than it arrives as
 	}
-	if last = b.arrived >= need-b.gone; last {
+	if last = b.arrived >= need; last {
 		a.run.result = b.count
 		b.complete(a.cta.cluster)
 	} else if queue {
@@ -89,22 +84,12 @@ func (b *namedBarrier) complete(c *cluster) {
 	b.arrived, b.count, b.waiters = 0, 0, b.waiters[:0]
 }
 
-// leave takes a thread of c that has ended out of those that the barrier of its warp waits for.
-func (b *namedBarrier) leave(c *cluster) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.gone++
-	if b.arrived > 0 && b.arrived == b.need-b.gone {
-		b.complete(c)
-	}
-}
-
 // missing says what a phase lacks.
 func (b *namedBarrier) missing(uint64) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return fmt.Sprintf("%s: %d of %d threads missing (last arrived: %v)",
-		b.name, b.need-b.gone-b.arrived, b.need-b.gone, b.last)
+		b.name, b.need-b.arrived, b.need, b.last)
 }
 
 func (a *agent) syncThreads(p bool) int {
@@ -136,88 +121,6 @@ func (a *agent) SyncThreadsAnd(p bool) bool {
 func (a *agent) SyncThreadsOr(p bool) bool {
 	a.enter("SyncThreadsOr")
 	return a.syncThreads(p) > 0
-}
-
-// A warpSync is the barriers of the threads of a warp that are agents of their own. The race detector is not to
-// believe that lanes which come with different masks are ordered.
-type warpSync struct {
-	all   namedBarrier
-	mu    sync.Mutex
-	parts []*lanes // that have been synchronized
-	gone  uint32   // lanes that have ended
-}
-
-// A lanes is the barrier of some of a warp's, by their bits in a mask.
-type lanes struct {
-	namedBarrier
-	mask uint32
-}
-
-// of returns the barrier of a mask of lanes.
-//
-//go:norace
-func (w *warpSync) of(mask uint32) *namedBarrier {
-	race.Hide()
-	defer race.Show()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, p := range w.parts {
-		if p.mask == mask {
-			return &p.namedBarrier
-		}
-	}
-	p := &lanes{mask: mask}
-	p.gone = bits.OnesCount32(mask & w.gone)
-	w.parts = append(w.parts, p)
-	return &p.namedBarrier
-}
-
-// leave takes a lane whose thread has ended out of those that the barriers wait for.
-func (w *warpSync) leave(c *cluster, lane int) {
-	w.all.leave(c)
-	for _, p := range w.without(lane) {
-		if p.mask>>lane&1 != 0 {
-			p.leave(c)
-		}
-	}
-}
-
-// without notes that a lane has ended, and returns the barriers that do not know.
-//
-//go:norace
-func (w *warpSync) without(lane int) []*lanes {
-	race.Hide()
-	defer race.Show()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.gone |= 1 << lane
-	return w.parts
-}
-
-// SyncWarp is __syncwarp: it waits for the other threads of the warp that have not ended or, with a
-// mask, for those of them whose lane's bit is set, which name the same. Those of a Warp or Warpgroup
-// are in lockstep.
-func (a *agent) SyncWarp(mask ...uint32) {
-	a.enter("SyncWarp")
-	if len(mask) > 1 {
-		a.fail(RuleSync, "%d masks, want one or none", len(mask))
-	}
-	if a.run.self.lanes > 1 {
-		return
-	}
-	warp, lane := a.rank/warpSize, a.rank%warpSize
-	n := min(warpSize, a.cta.launch.Block.Size()-warp*warpSize)
-	w, name := &a.cta.warps[warp], "__syncwarp of warp "+strconv.Itoa(warp) // as barrierName
-	all := uint32(1<<n - 1)
-	if len(mask) == 0 || mask[0]&all == all {
-		w.all.sync(a, name, 1, n, false)
-		return
-	}
-	m := mask[0] & all
-	if m>>lane&1 == 0 {
-		a.fail(RuleSync, "mask %#x does not name lane %d, which calls it", mask[0], lane)
-	}
-	w.of(m).sync(a, name+", mask 0x"+strconv.FormatUint(uint64(m), 16), 1, bits.OnesCount32(m), false)
 }
 
 // BarSync is barrier.sync: it arrives at the named barrier id, 0 to 15, and waits until n
