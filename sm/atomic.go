@@ -105,7 +105,7 @@ func AtomicAddGlobal[T ~float32 | ~float64](t *Thread, p *T, v T) (old T) {
 	if t.cta.launch.state.Load() != stateFree {
 		t.enter("AtomicAddGlobal")
 	}
-	old, _ = exchange(p, func(old T) T { return flush(sum(flush(old), flush(v))) })
+	old, _ = swap(p, func(old T) T { return flush(sum(flush(old), flush(v))) })
 	return old
 }
 
@@ -146,8 +146,8 @@ func ofBits[T Number](b uint64) (v T) {
 	return v
 }
 
-// exchange makes *p what f says of what it was, if f is not nil, and reports whether that is another.
-func exchange[T Number](p *T, f func(old T) T) (old T, changed bool) {
+// swap makes *p what f says of what it was, if f is not nil, and reports whether that is another.
+func swap[T Number](p *T, f func(old T) T) (old T, changed bool) {
 	for {
 		var was uint64
 		if unsafe.Sizeof(*p) == 4 {
@@ -185,7 +185,7 @@ func modify[T Number](t *Thread, a *Array[T], op string, how manner, f func(old 
 		}
 		a.touch(&t.agent, op, 0, 1, how&^looks|generic|combines)
 	}
-	old, changed := exchange(&a.data[0], f)
+	old, changed := swap(&a.data[0], f)
 	switch r := t.run; {
 	case changed:
 		r.polls = 0

@@ -31,6 +31,11 @@
 // A copy or a wgmma instruction is asynchronous as on the GPU: it is done when a barrier's
 // phase or a wait for its group says so. Shared memory is reached through views ([Array]).
 //
+// Threads of a warp exchange values by [Shfl] and its kin, [Thread.Ballot], [MatchAny] and [ReduceSync]. The lanes that
+// a mask names and that have not ended come to the same operation with the same mask, width and type: else it is a
+// fault, or a deadlock that says who has not come. As in CUDA, none of it orders accesses of memory, which SyncWarp
+// does. Threads of a [Warp] or [Warpgroup] have nobody to exchange with: the values of all are on their goroutine.
+//
 // # Faults
 //
 // Operations do not return errors. What a GPU would fault on, or PTX leaves undefined,
@@ -86,7 +91,7 @@
 // changes anything by atomics, waits, under Check after 5,000 times and 50,000 of the cluster. If all agents wait, that
 // is a deadlock.
 //
-// Sources: CUDA C++ Programming Guide; PTX ISA 9.1, sections 9.7.9.25 to 9.7.9.27 (copies),
+// Sources: CUDA C++ Programming Guide; PTX ISA 9.1, sections 9.7.9.6 (shuffles), 9.7.9.25 to 9.7.9.27 (copies),
 // 9.7.13 (barriers, fences and atomics), 9.7.14.5 (ldmatrix, stmatrix) and 9.7.15 (wgmma);
 // libcu++ (barrier, pipeline, memcpy_async).
 package sm

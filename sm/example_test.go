@@ -97,3 +97,36 @@ func ExampleAtomicAdd() {
 	fmt.Println(err, total['o'-'a'], total['t'-'a'])
 	// Output: <nil> 3 2
 }
+
+// A sum over a block: each warp's by shuffles, and that of the warps' sums by the first warp.
+func ExampleShflDown() {
+	in := make([]float32, 256)
+	for i := range in {
+		in[i] = float32(i)
+	}
+	var sum float32
+	err := sm.Launch(context.Background(), sm.Config{Block: sm.Dim3{X: 256}}, func(b *sm.Block) {
+		partial := sm.Shared[float32](b, 8, 4)
+		b.Threads(func(t *sm.Thread) {
+			v := in[t.Rank()]
+			for offset := 16; offset > 0; offset /= 2 {
+				v += sm.ShflDown(t, sm.FullMask, v, offset)
+			}
+			if t.Lane() == 0 {
+				partial.Store(t, t.WarpRank(), v)
+			}
+			t.SyncThreads()
+			if t.Rank() < 8 {
+				v = partial.Load(t, t.Rank())
+				for offset := 4; offset > 0; offset /= 2 {
+					v += sm.ShflDown(t, 0xff, v, offset, 8)
+				}
+				if t.Rank() == 0 {
+					sum = v
+				}
+			}
+		})
+	})
+	fmt.Println(err, sum)
+	// Output: <nil> 32640
+}

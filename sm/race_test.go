@@ -158,6 +158,23 @@ var racy = []struct {
 			})
 		}
 	}},
+	{"a shuffle, which orders no memory", sm.Config{Block: sm.Dim3{X: 32}}, func(broken bool) sm.Kernel {
+		return func(b *sm.Block) {
+			x := sm.Shared[int32](b, 32, 16)
+			b.Threads(func(t *sm.Thread) {
+				for i := range int32(20) {
+					x.Store(t, t.Lane(), i)
+					if sm.Shfl(t, sm.FullMask, i, 0); !broken {
+						t.SyncWarp()
+					}
+					x.Load(t, 31-t.Lane())
+					if t.Ballot(sm.FullMask, true); !broken {
+						t.SyncWarp()
+					}
+				}
+			})
+		}
+	}},
 }
 
 // TestRaces runs each of racy in a process of its own, whose race detector is to speak, or not.

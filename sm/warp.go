@@ -7,12 +7,14 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/internal/race"
+	"example.com/leafhopper/tile"
 )
 
-const fullMask uint32 = 0xffffffff
+// FullMask names every lane of a warp. Of the last warp of a block, which may have fewer, it names those that it has.
+const FullMask uint32 = 0xffffffff
 
-// A warpSync is where the threads of a warp that are agents of their own come to what lanes of a mask do together,
-// SyncWarp: each of them waits for those that have not ended and have not come. The race detector, from which it is
+// A warpSync is where the threads of a warp that are agents of their own come to the operations that lanes of a mask do
+// together: each of them waits for those that have not ended and have not come. The race detector, from which it is
 // hidden, is not to believe in any order but that of SyncWarp, among the lanes of a mask.
 type warpSync struct {
 	mu      sync.Mutex
@@ -22,40 +24,130 @@ type warpSync struct {
 	told    meeting
 }
 
-// An exchange is what a lane brings to an operation of its warp.
+// An exchange is what a lane brings to an operation of its warp, and takes away.
 type exchange struct {
-	mask uint32
+	collective
+	mask  uint32
+	from  int    // the lane whose value a shuffle returns
+	value uint64 // and then the result
+	lost  bool   // there is none: that lane has ended
+}
+
+// A collective is an operation of a warp, with the qualifiers and operands that are the same for all lanes.
+type collective struct {
+	how   how
+	of    string // the type, as PTX names it
+	width int    // of a shuffle
+}
+
+// how says what an operation does.
+type how uint8
+
+const (
+	howSync how = iota
+	howShfl
+	howShflUp
+	howShflDown
+	howShflXor
+	howBallot
+	howAny
+	howAll
+	howMatchAny
+	howMatchAll
+	howReduce // and behind it those of each tile.ReduceOp
+)
+
+var howNames = [...]string{
+	howSync:     "__syncwarp",
+	howShfl:     "__shfl_sync",
+	howShflUp:   "__shfl_up_sync",
+	howShflDown: "__shfl_down_sync",
+	howShflXor:  "__shfl_xor_sync",
+	howBallot:   "__ballot_sync",
+	howAny:      "__any_sync",
+	howAll:      "__all_sync",
+	howMatchAny: "__match_any_sync",
+	howMatchAll: "__match_all_sync",
+
+	howReduce + how(tile.ReduceAdd): "__reduce_add_sync",
+	howReduce + how(tile.ReduceMin): "__reduce_min_sync",
+	howReduce + how(tile.ReduceMax): "__reduce_max_sync",
+	howReduce + how(tile.ReduceAnd): "__reduce_and_sync",
+	howReduce + how(tile.ReduceOr):  "__reduce_or_sync",
+	howReduce + how(tile.ReduceXor): "__reduce_xor_sync",
+}
+
+// String returns what a message calls the operation.
+func (x exchange) String() string {
+	text := howNames[x.how]
+	if x.of != "" {
+		text += " of " + x.of
+	}
+	if x.width > 0 {
+		text += fmt.Sprintf(", width %d", x.width)
+	}
+	return fmt.Sprintf("%s, mask %#x", text, x.mask)
 }
 
 // warp returns the agent's warp, the lane that it is of it, and those that the block has.
 func (a *agent) warp() (w *warpSync, lane int, all uint32) {
 	warp := a.rank / warpSize
 	n := min(warpSize, a.cta.launch.Block.Size()-warp*warpSize)
-	return &a.cta.warps[warp], a.rank % warpSize, fullMask >> (warpSize - n)
+	return &a.cta.warps[warp], a.rank % warpSize, FullMask >> (warpSize - n)
 }
 
-// meet waits for the lanes of x.mask.
-func (a *agent) meet(x exchange) {
+// meet does an operation of the warp of a thread that is an agent, with the lanes of x.mask, and returns its result.
+func (a *agent) meet(x exchange) uint64 {
 	r := a.run
 	w, lane, all := a.warp()
 	if x.mask>>lane&1 == 0 {
 		a.fail(RuleSync, "mask %#x does not name lane %d, which calls it", x.mask, lane)
 	}
-	x.mask &= all
+	named := x.mask
+	if x.mask &= all; x.width > 0 && x.mask>>x.from&1 == 0 {
+		why := fmt.Sprintf("which mask %#x does not name", named)
+		if named>>x.from&1 != 0 {
+			why = fmt.Sprintf("which the block's last warp, of %d threads, does not have", bits.OnesCount32(all))
+		}
+		a.fail(RuleSync, "lane %d is to get the value of lane %d, %s", lane, x.from, why)
+	}
 	r.polls = 0
-	race.Release(unsafe.Pointer(&r.lane))
-	if !w.arrive(a, lane, x) {
+	if x.how == howSync {
+		race.Release(unsafe.Pointer(&r.lane))
+	}
+	last, by, other := w.arrive(a, lane, x)
+	if by.agent != nil {
+		a.fail(RuleSync, "%v, but %v has come with %v: lanes that name each other do the same", x, by, other)
+	}
+	if !last {
 		r.block()
 	}
-	race.Acquire(unsafe.Pointer(&r.lane))
+	switch {
+	case x.how == howSync:
+		race.Acquire(unsafe.Pointer(&r.lane))
+	case r.lane.lost:
+		a.fail(RuleSync, "lane %d is to get the value of lane %d, whose thread %d has ended",
+			lane, x.from, a.rank-lane+x.from)
+	}
+	return r.lane.value
 }
 
-// arrive brings a to an operation, and reports whether those whom it waits for have all come.
+// arrive brings a to an operation, and reports whether those whom it waits for have all come. It returns who, if
+// anybody, waits for a to come with something else, while a waits for it.
 //
 //go:norace
-func (w *warpSync) arrive(a *agent, lane int, x exchange) (last bool) {
+func (w *warpSync) arrive(a *agent, lane int, x exchange) (last bool, by mark, other exchange) {
 	w.lock()
 	defer w.unlock()
+	for rest := w.waiting & x.mask; rest != 0; rest &= rest - 1 {
+		q := bits.TrailingZeros32(rest)
+		r := w.lanes[q]
+		y := r.lane
+		same := y.mask == x.mask && y.collective == x.collective
+		if y.mask>>lane&1 != 0 && !same && (x.how != howSync || y.how != howSync) {
+			return false, mark{r.by, r.site}, y
+		}
+	}
 	r := a.run
 	r.lane = x
 	w.lanes[lane] = r
@@ -63,10 +155,10 @@ func (w *warpSync) arrive(a *agent, lane int, x exchange) (last bool) {
 	met := w.met(x.mask)
 	if met|w.gone&x.mask == x.mask {
 		w.complete(met, r)
-		return true
+		return true, by, other
 	}
 	r.waits, r.target = w, uint64(x.mask)
-	return false
+	return false, by, other
 }
 
 func (w *warpSync) lock() {
@@ -97,8 +189,13 @@ func (w *warpSync) met(mask uint32) (met uint32) {
 //go:norace
 func (w *warpSync) complete(met uint32, last *runner) {
 	w.waiting &^= met
-	w.order(met)
-	w.lanes[bits.TrailingZeros32(met)].cta.cluster.progressed()
+	first := w.lanes[bits.TrailingZeros32(met)]
+	if first.lane.how == howSync {
+		w.order(met)
+	} else {
+		w.results(met)
+	}
+	first.cta.cluster.progressed()
 	for rest := met; rest != 0; rest &= rest - 1 {
 		q := bits.TrailingZeros32(rest)
 		if r := w.lanes[q]; r != last {
@@ -151,7 +248,7 @@ func (w *warpSync) missing(target uint64) string {
 	mask := uint32(target)
 	first := w.lanes[bits.TrailingZeros32(w.met(mask))]
 	rank := first.self.rank / warpSize * warpSize
-	text := fmt.Sprintf("__syncwarp of warp %d", rank/warpSize)
+	text := fmt.Sprintf("%s of warp %d", howNames[first.lane.how], rank/warpSize)
 	if _, _, all := first.self.warp(); mask != all {
 		text += fmt.Sprintf(", mask %#x", mask)
 	}
@@ -175,7 +272,7 @@ func (a *agent) SyncWarp(mask ...uint32) {
 	if a.run.self.lanes > 1 {
 		return
 	}
-	x := exchange{mask: fullMask}
+	x := exchange{mask: FullMask}
 	if len(mask) == 1 {
 		x.mask = mask[0]
 	}

@@ -6,9 +6,10 @@ import (
 
 	"example.com/leafhopper/internal/race"
 	"example.com/leafhopper/sm"
+	"example.com/leafhopper/tile"
 )
 
-// TestWarpAllocatesNothing: SyncWarp does not, with a mask or without.
+// TestWarpAllocatesNothing: neither does SyncWarp, nor what lanes exchange.
 func TestWarpAllocatesNothing(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector allocates")
@@ -27,6 +28,11 @@ func TestWarpAllocatesNothing(t *testing.T) {
 				}
 				t.SyncWarp()
 				t.SyncWarp(mask)
+				sm.Shfl(t, sm.FullMask, float32(i), i)
+				sm.ShflXor(t, mask, int64(i), 1, 4)
+				t.Ballot(mask, i%2 == 0)
+				sm.MatchAny(t, sm.FullMask, uint32(i))
+				sm.ReduceSync(t, tile.ReduceAdd, sm.FullMask, uint32(i))
 			}
 			if t.Lane() == 0 {
 				runtime.ReadMemStats(&after)
