@@ -35,6 +35,36 @@ func TestReplayClusters(t *testing.T) {
 	}
 }
 
+// TestReplayWarps does what a warp did on an H100, in every mode, and TestReplayAtomics what a thread did there.
+func TestReplayWarps(t *testing.T) { replayAll(t, "warp.txt.gz", 240, golden.ParseWarps, replay.Warp) }
+
+func TestReplayAtomics(t *testing.T) {
+	replayAll(t, "atomic.txt.gz", 840, golden.ParseAtomics, replay.Atomic)
+}
+
+func replayAll[T any](
+	t *testing.T, file string, n int, parse func([]byte) ([]T, error), check func(*T, sm.Config) (string, error),
+) {
+	data, err := golden.Read("testdata/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != n {
+		t.Errorf("%d records, want %d", len(all), n)
+	}
+	for i := range all {
+		for _, cfg := range []sm.Config{{}, {Check: true, Seed: uint64(i), Schedule: sm.Random}} {
+			if text, err := check(&all[i], cfg); text != "" || err != nil {
+				t.Errorf("record %d, check %v: %s %v", i, cfg.Check, text, err)
+			}
+		}
+	}
+}
+
 // TestReplayBarriers does the sequences recorded on an H200 that have only what sm has.
 func TestReplayBarriers(t *testing.T) {
 	data, err := golden.Read("../barrier/testdata/mbarrier.txt.gz")

@@ -43,6 +43,8 @@ var corruptions = []struct {
 	{"cublas_fp8_tf32.json", replaceIn("1047628921", "1047628922"),
 		"record 12, e4m3*e4m3 64x64x32 NT f32: the first row agrees, but the checksum of C in f32"},
 	{"reduce.txt", flipAt(2), "record 78: ReduceAdd of TFloat32FTZ, tensor: byte 511 of global"},
+	{"warp.txt", flipAt(2), "record 239: stmatrix.x4.trans: word 255 is"},
+	{"atomic.txt", flipAt(2), "record 839: "},
 	{"cluster.jsonl", replaceIn(`"vals":[1]`, `"vals":[2]`), "record 0: loads and tests return [1], on the GPU [2]"},
 	{"cluster.jsonl", replaceIn("7f47f9ea", "7f47f9eb"),
 		"record 0: shared memory has sums [7f47f9ea], on the GPU [7f47f9eb]"},
@@ -92,7 +94,7 @@ func TestCorruptedRows(t *testing.T) {
 func TestUnreadable(t *testing.T) {
 	good := recording(t, "tma_tf32.txt")
 	for _, name := range []string{"mbarrier.txt", "tensormap.txt", "tma.bin", "tma_illegal.txt", "tma_tf32.txt",
-		"wgmma_s8.bin", "wgmma_desc.bin", "reduce.txt", "cluster.jsonl", "cublas.json", "cublas_fp8_tf32.json"} {
+		"wgmma_s8.bin", "wgmma_desc.bin", "reduce.txt", "warp.txt", "atomic.txt", "cluster.jsonl", "cublas.json", "cublas_fp8_tf32.json"} {
 		data := recording(t, name)
 		for what, broken := range map[string][]byte{
 			"empty": nil, "short by a byte": data[:len(data)-1], "half": data[:len(data)/2+1],

@@ -34,12 +34,19 @@ var kinds = []kind{
 	{named(`tma_illegal\.txt`), "tile copies that fault", parsed(golden.ParseRefused, replayRefused)},
 	{named(`tma_tf32\.txt`), "words loaded as tf32", parsed(golden.ParseWords, replay.Word)},
 	{named(`reduce\.txt`), "reductions in every place", parsed(golden.ParseReductions, replay.Reduction)},
+	{named(`warp\.txt`), "instructions of a warp", parsed(golden.ParseWarps, free(replay.Warp))},
+	{named(`atomic\.txt`), "atomics", parsed(golden.ParseAtomics, free(replay.Atomic))},
 	{named(`cluster\.jsonl`), "scenarios of clusters", parsed(golden.ParseClusters, replayCluster)},
 	{named(`wgmma_desc\.bin`), "matrix descriptors", parsed(golden.ParseDescriptors, replayDescriptor)},
 	{named(`wgmma_.*\.bin`), "matrix instructions", parsed(parseInstructions, replayInstruction)},
 	{named(`cublas\.json`), "whole products", products(golden.ParseProducts, sixteenBits)},
 	{named(`cublas_fp8_tf32\.json`), "whole products in tf32 and fp8", products(golden.ParseMatmuls, matmul)},
 	{named(`cublas_epilogue\.json`), "whole products with epilogues", products(golden.ParseMatmuls, matmul)},
+}
+
+// free has check run kernels in free mode.
+func free[T any](check func(*T, sm.Config) (string, error)) func(*T) (string, error) {
+	return func(record *T) (string, error) { return check(record, sm.Config{}) }
 }
 
 // companions are files that belong to another.

@@ -11,6 +11,7 @@
 #include "reduce.cuh"
 #include "tensormap.cuh"
 #include "tma.cuh"
+#include "warp.cuh"
 #include "wgmma.cuh"
 
 static void write_machine(const std::string& dir, uint64_t seed) {
@@ -50,6 +51,8 @@ int main(int argc, char** argv) {
   report("tma.bin", probe_tma(dir, seed));
   report("tma_tf32.txt", probe_tf32(dir, seed));
   report("reduce.txt", probe_reductions(dir, seed));
+  report("warp.txt", probe_warp(dir, seed));
+  report("atomic.txt", probe_atomics(dir, seed));
   report("cluster.jsonl", probe_clusters(dir, seed));
   report("wgmma_<kind>.bin", probe_wgmma(dir, seed));
   report("wgmma_desc.bin", probe_descriptors(dir, seed));

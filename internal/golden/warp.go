@@ -1,0 +1,148 @@
+package golden
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A WarpRecord is one instruction of a whole warp: a shuffle, vote, match or reduction of the
+// lanes in Mask, or a load or store of matrices by all.
+type WarpRecord struct {
+	Op    string // as PTX names it: "shfl.up", "redux.min.s32", "stmatrix.x4.trans", ...
+	Mask  uint32 // of the lanes that do it; the others have 0 in Result
+	Width int    // of a shuffle, or 0
+	// A lane's words lie side by side. A are its operands, B what a shuffle also takes.
+	//
+	// Of matrices B is the row of shared memory, 16 bytes wide, whose address the lane gives. A is
+	// the memory of a load, and Result its registers; of a store it is the other way round, onto zeros.
+	A, B, Result []uint32
+}
+
+// What the words of a WarpRecord are for.
+const (
+	WarpLanes       = 32
+	WarpMatrixRows  = 64
+	WarpMatrixWords = WarpMatrixRows * 4
+)
+
+// warpKinds are the operations of each kind, separated by "|".
+var warpKinds = map[string]string{
+	"shfl":  "idx|up|down|bfly",
+	"vote":  "ballot|any|all",
+	"match": "any|all",
+	"redux": "add.u32|add.s32|min.u32|min.s32|max.u32|max.s32|and.b32|or.b32|xor.b32",
+
+	"ldmatrix": "x1|x2|x4|x1.trans|x2.trans|x4.trans",
+	"stmatrix": "x1|x2|x4|x1.trans|x2.trans|x4.trans",
+}
+
+// Kind is what Op begins with: "shfl", "vote", "match", "redux", "ldmatrix" or "stmatrix".
+func (r *WarpRecord) Kind() string {
+	kind, _, _ := strings.Cut(r.Op, ".")
+	return kind
+}
+
+// Matrices returns how many a load or store moves.
+func (r *WarpRecord) Matrices() int { return int(r.Op[len("ldmatrix.x")] - '0') }
+
+// ParseWarps reads the lines of warp.txt: the operation, the mask, the width of a shuffle or 0,
+// and A, B and the result in hexadecimal.
+func ParseWarps(data []byte) ([]WarpRecord, error) { return parseLines(data, (*WarpRecord).parse) }
+
+func (r *WarpRecord) parse(row string) error {
+	f := strings.Split(row, " ")
+	if len(f) != 6 {
+		return fmt.Errorf("%d fields, want 6", len(f))
+	}
+	r.Op = f[0]
+	kind, op, _ := strings.Cut(r.Op, ".")
+	if !slices.Contains(strings.Split(warpKinds[kind], "|"), op) || op == "" {
+		return fmt.Errorf("no operation %q", f[0])
+	}
+	mask, err := strconv.ParseUint(f[1], 16, 32)
+	if err != nil || mask == 0 {
+		return fmt.Errorf("mask %q is no set of lanes", f[1])
+	}
+	r.Mask = uint32(mask)
+	r.Width, err = strconv.Atoi(f[2])
+	if shuffles := kind == "shfl"; err != nil || shuffles != (r.Width != 0) ||
+		shuffles && (r.Width < 1 || r.Width > WarpLanes || bits.OnesCount(uint(r.Width)) > 1) {
+		return fmt.Errorf("width %q of %s", f[2], r.Op)
+	}
+	sizes := [3]int{WarpLanes, WarpLanes, WarpLanes} // of A, B and Result
+	switch kind {
+	case "ldmatrix":
+		sizes[0], sizes[2] = WarpMatrixWords, WarpLanes*r.Matrices()
+	case "stmatrix":
+		sizes[0], sizes[2] = WarpLanes*r.Matrices(), WarpMatrixWords
+	}
+	for i, dst := range []*[]uint32{&r.A, &r.B, &r.Result} {
+		text := f[3+i]
+		if len(text) != 8*sizes[i] {
+			return fmt.Errorf("%d digits of hexadecimal, want %d words", len(text), sizes[i])
+		}
+		for ; text != ""; text = text[8:] {
+			w, err := strconv.ParseUint(text[:8], 16, 32)
+			if err != nil {
+				return fmt.Errorf("word %q is not hexadecimal", text[:8])
+			}
+			*dst = append(*dst, uint32(w))
+		}
+	}
+	if most := slices.Max(r.B); strings.HasSuffix(kind, "matrix") && most >= WarpMatrixRows {
+		return fmt.Errorf("row %d of %d", most, WarpMatrixRows)
+	}
+	return nil
+}
+
+// An Atomic is one atomic operation of one thread.
+type Atomic struct {
+	Place    string // "shared" or "global"
+	Op, Type string // "add", "f32", ...: see atomicTypes
+	// The bits of what lay there, of the operand, of what cas compares with, of what came back,
+	// and of what lies there then.
+	Before, Operand, Compare, Returned, After uint64
+}
+
+// atomicTypes are the types of each operation.
+var atomicTypes = map[string]string{
+	"add": "u32 s32 u64 f32 f64", "sub": "u32 s32", "exch": "u32 s32 u64 f32",
+	"min": "u32 s32 u64 s64", "max": "u32 s32 u64 s64", "inc": "u32", "dec": "u32",
+	"and": "u32 s32 u64", "or": "u32 s32 u64", "xor": "u32 s32 u64", "cas": "u32 s32 u64",
+}
+
+// ParseAtomics reads the lines of atomic.txt: the place, the operation with its type, and the
+// five words in hexadecimal.
+func ParseAtomics(data []byte) ([]Atomic, error) { return parseLines(data, (*Atomic).parse) }
+
+func (r *Atomic) parse(row string) error {
+	f := strings.Split(row, " ")
+	if len(f) != 7 {
+		return fmt.Errorf("%d fields, want 7", len(f))
+	}
+	if r.Place = f[0]; r.Place != "shared" && r.Place != "global" {
+		return fmt.Errorf("place %q is not shared or global", r.Place)
+	}
+	r.Op, r.Type, _ = strings.Cut(f[1], "_")
+	if !slices.Contains(strings.Fields(atomicTypes[r.Op]), r.Type) {
+		return fmt.Errorf("no operation %q", f[1])
+	}
+	if r.Place == "global" && !(r.Op == "add" && r.Type[0] == 'f') {
+		return fmt.Errorf("%s in global memory, where only sums of floats were recorded", f[1])
+	}
+	size := 32
+	if strings.HasSuffix(r.Type, "64") {
+		size = 64
+	}
+	for i, dst := range []*uint64{&r.Before, &r.Operand, &r.Compare, &r.Returned, &r.After} {
+		v, err := strconv.ParseUint(f[2+i], 16, size)
+		if err != nil {
+			return fmt.Errorf("word %q of %s", f[2+i], f[1])
+		}
+		*dst = v
+	}
+	return nil
+}
