@@ -18,7 +18,7 @@ type Integer interface {
 // Number is what can be added, exchanged and compared.
 type Number interface{ Integer | ~float32 | ~float64 }
 
-// AtomicAdd adds v. Sums of float32 keep subnormals, as on shared memory; a NaN is 0x7fffffff.
+// AtomicAdd adds v. Sums of float32 keep subnormals, and a NaN is 0x7fffffff.
 func AtomicAdd[T Number](t *Thread, a *Array[T], v T) (old T) {
 	return modify(t, a, "AtomicAdd", writes, func(old T) T { return sum(old, v) })
 }
@@ -99,34 +99,48 @@ func AtomicStore[T Number](t *Thread, a *Array[T], v T) {
 }
 
 // AtomicAddGlobal adds v to a float in global memory, which no check sees, and returns what it was before. Unlike
-// [AtomicAdd] it has subnormal float32 be zeros of their sign, operands and sum (PTX atom.add.f32). Go's
-// sync/atomic has the integers.
+// [AtomicAdd] it has subnormal float32 be zeros of their sign, operands and sum (PTX atom.add.f32), and of a NaN of
+// float64, v first, all bits. Go's sync/atomic has the integers.
 func AtomicAddGlobal[T ~float32 | ~float64](t *Thread, p *T, v T) (old T) {
 	if t.cta.launch.state.Load() != stateFree {
 		t.enter("AtomicAddGlobal")
 	}
-	old, _ = swap(p, func(old T) T { return flush(sum(flush(old), flush(v))) })
+	old, _ = swap(p, func(old T) T {
+		switch {
+		case unsafe.Sizeof(v) == 4:
+			return flush(sum(flush(old), flush(v)))
+		case v != v:
+			return v
+		case old != old:
+			return old
+		}
+		return sum(old, v)
+	})
 	return old
 }
 
 // flush returns a zero for a subnormal float32.
 func flush[T ~float32 | ~float64](v T) T {
-	if unsafe.Sizeof(v) == 4 && math.Abs(float64(v)) < 0x1p-126 {
+	if math.Abs(float64(v)) < 0x1p-126 {
 		return T(math.Copysign(0, float64(v)))
 	}
 	return v
 }
 
-// sum returns x + y, with the one NaN that the GPU has.
+// sum returns x + y, with the GPU's NaN: of float32 one, of float64 the first that is added, made quiet.
 func sum[T Number](x, y T) T {
 	z := x + y
-	if z == z {
+	switch {
+	case z == z:
 		return z
-	}
-	if unsafe.Sizeof(z) == 4 {
+	case unsafe.Sizeof(z) == 4:
 		return ofBits[T](0x7fffffff)
+	case x != x:
+		return ofBits[T](bitsOf(x) | 1<<51)
+	case y != y:
+		return ofBits[T](bitsOf(y) | 1<<51)
 	}
-	return ofBits[T](0x7fffffff_ffffffff)
+	return ofBits[T](0xfff8 << 48)
 }
 
 // bitsOf returns the representation of a value of 4 or 8 bytes, ofBits the value.
