@@ -32,21 +32,21 @@ func TestWarpMisuse(t *testing.T) {
 			}
 			t.Ballot(mask, true)
 		}), []string{": Ballot: ", "__ballot_sync, mask 0xff", ", but thread ", " at broken_warp_test.go:",
-			" has come with __ballot_sync", "mask 0xffffffff"}},
+			" has come with __ballot_sync", "mask 0x"}},
 		{"other operations", each(func(t *sm.Thread) {
 			if t.Lane() == 5 {
 				t.All(sm.FullMask, true)
 			} else {
 				t.Any(sm.FullMask, true)
 			}
-		}), []string{"__all_sync, mask 0xffffffff", "__any_sync, mask 0xffffffff", "lanes that name each other do the same"}},
+		}), []string{"__all_sync, mask 0x", "__any_sync, mask 0x", "lanes that name each other do the same"}},
 		{"SyncWarp instead", each(func(t *sm.Thread) {
 			if t.Lane() == 5 {
 				t.SyncWarp()
 			} else {
 				sm.Shfl(t, sm.FullMask, 1.5, 1)
 			}
-		}), []string{"__syncwarp, mask 0xffffffff", "__shfl_sync of b64, width 32, mask 0xffffffff"}},
+		}), []string{"__syncwarp, mask 0x", "__shfl_sync of b64, width 32, mask 0x"}},
 		{"other widths", each(func(t *sm.Thread) { sm.ShflUp(t, sm.FullMask, 'a', 1, 16<<(t.Lane()/31)) }),
 			[]string{"__shfl_up_sync of b32, width 16,", "__shfl_up_sync of b32, width 32,"}},
 		{"other sizes", each(func(t *sm.Thread) {
