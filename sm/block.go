@@ -283,7 +283,12 @@ func (c *cta) exit() {
 		m.exit()
 	}
 	if f := c.launch.sched.into(c); f != nil {
-		c.blame(f.by.site, RuleExit, "the %v is still on its way: nobody has waited for all of its bytes", f)
+		why := ""
+		if e := f.event; e != nil && f.bar != nil && e.phase < f.bar.phase {
+			why = fmt.Sprintf(", and %s phase %d has ended without them: fewer were expected of it (expect_tx) than come",
+				f.bar.nameFor(f.by.agent), e.phase)
+		}
+		c.blame(f.by.site, RuleExit, "the %v is still on its way: nobody has waited for all of its bytes%s", f, why)
 	}
 	c.unwritten()
 	c.depart()

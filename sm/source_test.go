@@ -40,6 +40,38 @@ func TestSourceOutlives(t *testing.T) {
 	}
 }
 
+// TestExitUnexpected: of a load whose bytes nobody has expected, the report says that.
+func TestExitUnexpected(t *testing.T) {
+	for _, broken := range []bool{false, true} {
+		err := launch(t, sm.Config{Block: sm.Dim3{X: 32}, Check: true}, func(b *sm.Block) {
+			x, full := sm.Shared[int32](b, 64, 16), b.Barrier()
+			b.Threads(func(t *sm.Thread) {
+				if t.Rank() == 0 {
+					full.Init(t, 33)
+				}
+				t.SyncThreads()
+				if t.Rank() == 0 {
+					sm.LoadBulk(t, x, in64, full)
+					if broken {
+						full.Arrive(t)
+					} else {
+						full.ArriveTx(t, 1, x.Size())
+					}
+				}
+				full.ArriveAndWait(t)
+			})
+		})
+		if !broken {
+			if err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		faultOf(t, err, sm.RuleExit, "LoadBulk by thread 0 at source_test.go:",
+			"full phase 0 has ended without them: fewer were expected of it (expect_tx) than come")
+	}
+}
+
 // TestSourceUncommitted: of a store that no wait can be for, since it is in no group, the report says that.
 func TestSourceUncommitted(t *testing.T) {
 	for _, broken := range []bool{false, true} {
