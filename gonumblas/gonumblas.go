@@ -14,8 +14,8 @@ type Implementation struct {
 	gonum.Implementation
 
 	// Engine computes the products; nil is the one that package gemm shares. It is for a number of workers or a kernel
-	// of one's own, with plain Go too. One with a bias or an activation would apply them to every product, and once it
-	// is closed products are gonum's.
+	// of one's own, with plain Go too. One with scales, a bias or an activation would apply them to every product, and
+	// once it is closed products are gonum's.
 	Engine *gemm.Engine
 }
 
@@ -48,7 +48,7 @@ func (i Implementation) own() bool { return assembly || i.Engine != nil }
 func (i Implementation) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int,
 	b []float32, ldb int, beta float32, c []float32, ldc int) {
 	if alpha == 0 {
-		// gonum's looks at the arguments, and then multiplies A and B if beta is not 1 and k not 0.
+		// With beta 1 gonum's only checks the arguments; with another it would multiply A and B unless k is 0.
 		i.Implementation.Sgemm(tA, tB, m, n, k, 0, a, lda, b, ldb, 1, c, ldc)
 		k = 0
 	}
