@@ -94,7 +94,8 @@ func TestCorruptedRows(t *testing.T) {
 func TestUnreadable(t *testing.T) {
 	good := recording(t, "tma_tf32.txt")
 	for _, name := range []string{"mbarrier.txt", "tensormap.txt", "tma.bin", "tma_illegal.txt", "tma_tf32.txt",
-		"wgmma_s8.bin", "wgmma_desc.bin", "reduce.txt", "warp.txt", "atomic.txt", "cluster.jsonl", "cublas.json", "cublas_fp8_tf32.json"} {
+		"wgmma_s8.bin", "wgmma_desc.bin", "reduce.txt", "warp.txt", "atomic.txt", "cluster.jsonl", "cublas.json",
+		"cublas_fp8_tf32.json"} {
 		data := recording(t, name)
 		for what, broken := range map[string][]byte{
 			"empty": nil, "short by a byte": data[:len(data)-1], "half": data[:len(data)/2+1],
