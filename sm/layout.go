@@ -38,10 +38,12 @@ func (l *layout) overlaps(m *layout) bool {
 	return l.at < m.at+m.box.SharedBytes() && m.at < l.at+l.box.SharedBytes()
 }
 
-// steps reports whether n bytes are one step in one of the dimensions of the box behind its rows.
+// steps reports whether n bytes are a step in one of the dimensions of the box behind its rows, or as a window moves
+// that leaves some out several; but those of eight rows, which any offset is a number of, count one by one.
 func (l *layout) steps(n int) bool {
 	for d := 2; d < l.box.Rank(); d++ {
-		if shared, _ := l.box.Step(d); shared == n {
+		shared, _ := l.box.Step(d)
+		if n == shared || shared > 8*max(l.Swizzle.Span(), chunk) && n > 0 && n%shared == 0 {
 			return true
 		}
 	}
@@ -123,17 +125,20 @@ func (w *Warpgroup) follows(x *operand, last, next spot, i, j int) {
 	case i > 0 && a.box.Rank() == 2 && b.box.Rank() == 2: // the first row of a box comes behind the last
 		size := a.box.SharedBytes()
 		ok = last.at-a.at >= size-span && next.at-b.at < span
+		like := a.box.SameTensor(b.box) && a.column == b.column
 		if begins := size/span - i; begins%8 > 0 { // in this row: maybe that is a step of K too far
-			ok = ok && a.box == b.box && a.column == b.column
+			ok = ok && like
 		}
+		// Or the rows of a window, and then the like of its next, which another load has brought.
+		ok = ok || like && i%8 == 0 && next.at-b.at == last.at-a.at-7*span
 	case i > 0:
 		ok = true
 	case j%span > 0:
 		ok = step == chunk && next.at%span > 0
 	case same:
 		ok = a.steps(step) || a.dense() && step%span == 0
-	default:
-		ok = next.at-b.at == last.at-a.at ||
+	default: // which boxes of other sizes need not be
+		ok = next.at-b.at == last.at-a.at || a.box.SharedBytes() != b.box.SharedBytes() ||
 			a.dense() && max(step, -step) < a.box.SharedBytes() && step%span == 0
 	}
 	if !ok {

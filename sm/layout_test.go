@@ -29,6 +29,17 @@ func mapped(cfg tile.Config) *tile.TensorMap {
 	return m
 }
 
+// onward is 66 rows of one matrix, by boxes of 64 and of 2.
+func onward(s tile.Swizzle) []box {
+	data, boxes := make([]bf16.BF16, 64*66), []box{{}, {at: 64 * 128, y: 64}}
+	for i, rows := range []uint32{64, 2} {
+		m, err := sm.NewTensorMap(data, tile.Config{Dims: []uint64{64, 66}, Box: []uint32{64, rows}, Swizzle: s})
+		assert(err == nil, "%v", err)
+		boxes[i].m = m
+	}
+	return boxes
+}
+
 // A box is loaded at so many bytes from the beginning of an operand.
 type box struct {
 	m        *tile.TensorMap
@@ -135,6 +146,16 @@ func operandsIn() []operandIn {
 			[]desc{mn(0, by128, 0), mn(16, by128, 0)}, mn(32, by128, 0), "(column 48, k 0) of B is row 1, byte 0"},
 		{"a base offset", a, one(part(by128, 64, 64)), []desc{k(0, by128)},
 			desc{SBO: 1024, BaseOffset: 1, Swizzle: by128}, "(row 1, k 0) of A is row 1, byte 16"},
+		{"a window of eight pixels in a halo, whose rows are loads", a, several(part(by128, 64, 10), 10, 0, 20),
+			[]desc{{SBO: 1280, Swizzle: by128}, {Start: 2*1280 + 128 + 32, SBO: 1280, Swizzle: by128}},
+			desc{SBO: 1152, Swizzle: by128}, "(row 8, k 0) of A is row 9, byte 0"},
+		{"a window of every second row in a halo", op(32), one(split(by128, 64, 10, 8)),
+			[]desc{{SBO: 2560, Swizzle: by128}, {Start: 1280 + 128, SBO: 2560, Swizzle: by128}},
+			desc{SBO: 2048, Swizzle: by128}, "(column 8, k 0) of B is row 16, byte 0"},
+		{"a window that moves on into a box of less rows", a, onward(by128),
+			[]desc{k(0, by128), k(128, by128), k(256, by128)}, desc{}, ""},
+		{"boxes of other heights", bT(128), []box{{part(by128, 64, 64), 0, 0, 0}, {part(by128, 64, 32), 8192, 64, 0},
+			{part(by128, 64, 32), 8192 + 4096, 64, 32}}, []desc{mn(0, by128, 8192), mn(4096, by128, 8192)}, desc{}, ""},
 		{"a window of eight pixels in a halo", a, one(split(by128, 64, 10, 8)),
 			[]desc{{Start: 128, SBO: 1280, Swizzle: by128}, {Start: 256 + 32, SBO: 1280, Swizzle: by128}},
 			desc{Start: 128, SBO: 1152, Swizzle: by128}, "(row 8, k 0) of A is row 10, byte 0"},

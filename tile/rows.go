@@ -162,6 +162,12 @@ func (m *TensorMap) Spans(offset int, coord []int32, f func(lo, hi int)) {
 	})
 }
 
+// SameTensor reports whether two maps are of the same tensor in global memory, of whatever boxes.
+func (m *TensorMap) SameTensor(o *TensorMap) bool {
+	return m == o || m.typ == o.typ && m.rank == o.rank && m.dims == o.dims && m.stride == o.stride &&
+		len(m.global) > 0 && len(o.global) > 0 && &m.global[0] == &o.global[0]
+}
+
 // Step returns how far apart neighbours in dimension d of a box lie, in bytes: in shared memory, before the swizzle, and
 // in global memory.
 func (m *TensorMap) Step(d int) (shared int, global int64) {
