@@ -49,7 +49,7 @@ type runner struct {
 	target   uint64   // the phase of it
 	next     *runner  // that waits for it too
 	result   int      // of a reduction by barrier.sync
-	lane     exchange // of an operation of its warp
+	exchange exchange // in an operation of its warp
 	polls    int      // tries in a row that found nothing changed
 	glances  [4]look  // what atomics have found last
 	progress int64    // of the cluster, at the last of them

@@ -35,51 +35,51 @@ type exchange struct {
 
 // A collective is an operation of a warp, with the qualifiers and operands that are the same for all lanes.
 type collective struct {
-	how   how
+	op    warpOp
 	of    string // the type, as PTX names it
 	width int    // of a shuffle
 }
 
-// how says what an operation does.
-type how uint8
+// A warpOp is what an operation does.
+type warpOp uint8
 
 const (
-	howSync how = iota
-	howShfl
-	howShflUp
-	howShflDown
-	howShflXor
-	howBallot
-	howAny
-	howAll
-	howMatchAny
-	howMatchAll
-	howReduce // and behind it those of each tile.ReduceOp
+	opSync warpOp = iota
+	opShfl
+	opShflUp
+	opShflDown
+	opShflXor
+	opBallot
+	opAny
+	opAll
+	opMatchAny
+	opMatchAll
+	opReduce // and behind it those of each tile.ReduceOp
 )
 
-var howNames = [...]string{
-	howSync:     "__syncwarp",
-	howShfl:     "__shfl_sync",
-	howShflUp:   "__shfl_up_sync",
-	howShflDown: "__shfl_down_sync",
-	howShflXor:  "__shfl_xor_sync",
-	howBallot:   "__ballot_sync",
-	howAny:      "__any_sync",
-	howAll:      "__all_sync",
-	howMatchAny: "__match_any_sync",
-	howMatchAll: "__match_all_sync",
+var opNames = [...]string{
+	opSync:     "__syncwarp",
+	opShfl:     "__shfl_sync",
+	opShflUp:   "__shfl_up_sync",
+	opShflDown: "__shfl_down_sync",
+	opShflXor:  "__shfl_xor_sync",
+	opBallot:   "__ballot_sync",
+	opAny:      "__any_sync",
+	opAll:      "__all_sync",
+	opMatchAny: "__match_any_sync",
+	opMatchAll: "__match_all_sync",
 
-	howReduce + how(tile.ReduceAdd): "__reduce_add_sync",
-	howReduce + how(tile.ReduceMin): "__reduce_min_sync",
-	howReduce + how(tile.ReduceMax): "__reduce_max_sync",
-	howReduce + how(tile.ReduceAnd): "__reduce_and_sync",
-	howReduce + how(tile.ReduceOr):  "__reduce_or_sync",
-	howReduce + how(tile.ReduceXor): "__reduce_xor_sync",
+	opReduce + warpOp(tile.ReduceAdd): "__reduce_add_sync",
+	opReduce + warpOp(tile.ReduceMin): "__reduce_min_sync",
+	opReduce + warpOp(tile.ReduceMax): "__reduce_max_sync",
+	opReduce + warpOp(tile.ReduceAnd): "__reduce_and_sync",
+	opReduce + warpOp(tile.ReduceOr):  "__reduce_or_sync",
+	opReduce + warpOp(tile.ReduceXor): "__reduce_xor_sync",
 }
 
 // String returns what a message calls the operation.
 func (x exchange) String() string {
-	text := howNames[x.how]
+	text := opNames[x.op]
 	if x.of != "" {
 		text += " of " + x.of
 	}
@@ -112,8 +112,8 @@ func (a *agent) meet(x exchange) uint64 {
 		a.fail(RuleSync, "lane %d is to get the value of lane %d, %s", lane, x.from, why)
 	}
 	r.polls = 0
-	if x.how == howSync {
-		race.Release(unsafe.Pointer(&r.lane))
+	if x.op == opSync {
+		race.Release(unsafe.Pointer(&r.exchange))
 	}
 	last, by, other := w.arrive(a, lane, x)
 	if by.agent != nil {
@@ -123,13 +123,13 @@ func (a *agent) meet(x exchange) uint64 {
 		r.block()
 	}
 	switch {
-	case x.how == howSync:
-		race.Acquire(unsafe.Pointer(&r.lane))
-	case r.lane.lost:
+	case x.op == opSync:
+		race.Acquire(unsafe.Pointer(&r.exchange))
+	case r.exchange.lost:
 		a.fail(RuleSync, "lane %d is to get the value of lane %d, whose thread %d has ended",
 			lane, x.from, a.rank-lane+x.from)
 	}
-	return r.lane.value
+	return r.exchange.value
 }
 
 // arrive brings a to an operation, and reports whether those whom it waits for have all come. It returns who, if
@@ -142,14 +142,14 @@ func (w *warpSync) arrive(a *agent, lane int, x exchange) (last bool, by mark, o
 	for rest := w.waiting & x.mask; rest != 0; rest &= rest - 1 {
 		q := bits.TrailingZeros32(rest)
 		r := w.lanes[q]
-		y := r.lane
+		y := r.exchange
 		same := y.mask == x.mask && y.collective == x.collective
-		if y.mask>>lane&1 != 0 && !same && (x.how != howSync || y.how != howSync) {
+		if y.mask>>lane&1 != 0 && !same && (x.op != opSync || y.op != opSync) {
 			return false, mark{r.by, r.site}, y
 		}
 	}
 	r := a.run
-	r.lane = x
+	r.exchange = x
 	w.lanes[lane] = r
 	w.waiting |= 1 << lane
 	met := w.met(x.mask)
@@ -177,7 +177,7 @@ func (w *warpSync) unlock() {
 func (w *warpSync) met(mask uint32) (met uint32) {
 	for rest := w.waiting & mask; rest != 0; rest &= rest - 1 {
 		q := bits.TrailingZeros32(rest)
-		if w.lanes[q].lane.mask == mask {
+		if w.lanes[q].exchange.mask == mask {
 			met |= 1 << q
 		}
 	}
@@ -190,7 +190,7 @@ func (w *warpSync) met(mask uint32) (met uint32) {
 func (w *warpSync) complete(met uint32, last *runner) {
 	w.waiting &^= met
 	first := w.lanes[bits.TrailingZeros32(met)]
-	if first.lane.how == howSync {
+	if first.exchange.op == opSync {
 		w.order(met)
 	} else {
 		w.results(met)
@@ -212,13 +212,13 @@ func (w *warpSync) order(met uint32) {
 	defer race.Hide()
 	for rest := met; rest != 0; rest &= rest - 1 {
 		q := bits.TrailingZeros32(rest)
-		race.Acquire(unsafe.Pointer(&w.lanes[q].lane))
+		race.Acquire(unsafe.Pointer(&w.lanes[q].exchange))
 		w.told.arrive(w.lanes[q].history)
 	}
 	w.told.complete()
 	for rest := met; rest != 0; rest &= rest - 1 {
 		q := bits.TrailingZeros32(rest)
-		race.Release(unsafe.Pointer(&w.lanes[q].lane))
+		race.Release(unsafe.Pointer(&w.lanes[q].exchange))
 		w.told.tell(w.lanes[q].history)
 	}
 }
@@ -231,7 +231,7 @@ func (w *warpSync) leave(lane int) {
 	defer w.unlock()
 	w.gone |= 1 << lane
 	for rest := w.waiting; rest != 0; {
-		mask := w.lanes[bits.TrailingZeros32(rest)].lane.mask
+		mask := w.lanes[bits.TrailingZeros32(rest)].exchange.mask
 		met := w.met(mask)
 		if rest &^= met; mask>>lane&1 != 0 && met|w.gone&mask == mask {
 			w.complete(met, nil)
@@ -248,7 +248,7 @@ func (w *warpSync) missing(target uint64) string {
 	mask := uint32(target)
 	first := w.lanes[bits.TrailingZeros32(w.met(mask))]
 	rank := first.self.rank / warpSize * warpSize
-	text := fmt.Sprintf("%s of warp %d", howNames[first.lane.how], rank/warpSize)
+	text := fmt.Sprintf("%s of warp %d", opNames[first.exchange.op], rank/warpSize)
 	if _, _, all := first.self.warp(); mask != all {
 		text += fmt.Sprintf(", mask %#x", mask)
 	}
