@@ -66,8 +66,11 @@ func (w *Warp) rows(row func(lane int) Region, n int, how manner) [][]uint16 {
 	}
 	var at [warpSize]int
 	rows := make([][]uint16, n*matrixRows)
+	op, site := w.run.op, w.run.site
 	for lane := range rows {
-		at[lane] = w.row(row(lane), lane)
+		r := row(lane)
+		w.run.op, w.run.site = op, site // it may have done something itself
+		at[lane] = w.row(r, lane)
 		rows[lane] = elements[uint16](w.cta, at[lane], rowBytes/2)
 	}
 	k := w.mark()

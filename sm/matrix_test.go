@@ -165,6 +165,12 @@ func TestMatrixMisuse(t *testing.T) {
 		}, sm.RuleRace, true, []string{"lanes 0 and 31 store the same row, elements 0 to 7 of x"}},
 		{"unwritten", func(w *sm.Warp, x *sm.Array[uint16]) { w.LoadMatrix(row(x), r[:]) }, sm.RuleUnwritten, true,
 			[]string{": LoadMatrix: elements 0 to 255 of x, which nobody has written"}},
+		{"by a function that does something itself", func(w *sm.Warp, x *sm.Array[uint16]) {
+			w.LoadMatrix(func(lane int) sm.Region {
+				w.FenceProxyAsync()
+				return x.At(8 * lane)
+			}, r[:])
+		}, sm.RuleUnwritten, true, []string{": LoadMatrix: elements 0 to 255 of x, which nobody has written"}},
 		{"two warps", func(w *sm.Warp, x *sm.Array[uint16]) {
 			var r [4][32]uint32
 			if w.Rank() == 0 {
