@@ -39,8 +39,8 @@
 //
 //   - gonum skips zeros of some operands, so that a NaN or Inf they meet does not show. What package gemm multiplies
 //     has no such exceptions: 0·NaN and 0·Inf are NaN. What BLAS says is not read has no influence, and B's rows have
-//     none on those that a triangular A keeps apart. Strmm and Strsm from the right have gonum compute small blocks from
-//     the left, where it skips zeros of A that it would not skip otherwise.
+//     none on those that a triangular A keeps apart. Strmm and Strsm from the right have gonum compute small blocks
+//     from the left, where it skips zeros of A that it would not skip otherwise.
 //   - alpha multiplies finished sums, which may overflow or underflow. Where gonum multiplies elements by it first, a
 //     small alpha keeps its sums finite, and a large one keeps them from 0.
 //   - With alpha = 0 Sgemm reads neither A nor B, and with beta = 0 Ssyrk does not read C, as BLAS has it. gonum makes

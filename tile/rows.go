@@ -168,8 +168,8 @@ func (m *TensorMap) SameTensor(o *TensorMap) bool {
 		len(m.global) > 0 && len(o.global) > 0 && &m.global[0] == &o.global[0]
 }
 
-// Step returns how far apart neighbours in dimension d of a box lie, in bytes: in shared memory, before the swizzle, and
-// in global memory.
+// Step returns how far apart neighbours in dimension d of a box lie, in bytes: in shared memory, before the swizzle,
+// and in global memory.
 func (m *TensorMap) Step(d int) (shared int, global int64) {
 	if d == 0 {
 		return m.elem, m.stride[0]

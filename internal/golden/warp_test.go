@@ -55,7 +55,8 @@ func TestAtomics(t *testing.T) {
 	}
 	for _, change := range [][2]string{
 		{"shared", "cluster"}, {"shared", "global"}, {"cas_s32", "cas_f32"}, {"cas_s32", "cas"}, {"cas_s32", "_s32"},
-		{"cas_s32", "nand_s32"}, {"cas_s32", "cas_"}, {" 1 ", " g "}, {" 1 ", "  "}, {" 2", " 2 2"}, {"ffffffff", "100000000"},
+		{"cas_s32", "nand_s32"}, {"cas_s32", "cas_"}, {" 1 ", " g "}, {" 1 ", "  "}, {" 2", " 2 2"},
+		{"ffffffff", "100000000"},
 	} {
 		row := strings.Replace(atomicRow, change[0], change[1], 1)
 		if got, err := ParseAtomics([]byte(row + "\n")); err == nil {
