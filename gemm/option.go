@@ -77,7 +77,8 @@ const (
 	// Native sums in float32, as fast as the processor goes. Every kernel has its own bits.
 	Native = asm.Native
 	// Hopper sums as the tensor cores of an H100 or H200 do: the bits are those of wgmma, and of cuBLAS where it does
-	// not split K, on every processor. float32 operands are rounded to tf32; 8-bit ones may be of two types.
+	// not split K, on every processor. float32 operands are rounded to tf32, for which cuBLAS has other kernels if C is
+	// small; 8-bit ones may be of two types.
 	Hopper = asm.Hopper
 )
 

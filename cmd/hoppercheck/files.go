@@ -40,6 +40,7 @@ var kinds = []kind{
 	{named(`wgmma_desc\.bin`), "matrix descriptors", parsed(golden.ParseDescriptors, replayDescriptor)},
 	{named(`wgmma_.*\.bin`), "matrix instructions", parsed(parseInstructions, replayInstruction)},
 	{named(`cublas\.json`), "whole products", products(golden.ParseProducts, sixteenBits)},
+	{named(`cublas_few\.json`), "whole products of few rows", products(golden.ParseMatmuls, matmul)},
 	{named(`cublas_fp8_tf32\.json`), "whole products in tf32 and fp8", products(golden.ParseMatmuls, matmul)},
 	{named(`cublas_epilogue\.json`), "whole products with epilogues", products(golden.ParseMatmuls, matmul)},
 }

@@ -68,7 +68,7 @@ func TestModule(t *testing.T) {
 		"mbarrier.txt.gz": 414, "tensormap.txt.gz": 9000, "tma.bin.gz": 1500, "tma_tf32.bin.gz": 262,
 		"tma_illegal.txt.gz": 37, "tma_tf32.txt.gz": 256,
 		"reduce.txt.gz": 79, "warp.txt.gz": 240, "atomic.txt.gz": 840, "cluster.jsonl.gz": 1000,
-		"cublas_fp8_tf32.json": 172, "cublas_epilogue.json": 120,
+		"cublas_few.json": 136, "cublas_fp8_tf32.json": 172, "cublas_epilogue.json": 120,
 		"wgmma_bf16.bin.gz": 128, "wgmma_f16.bin.gz": 128, "wgmma_tf32.bin.gz": 48, "wgmma_f16acc.bin.gz": 64,
 		"wgmma_e4m3.bin.gz": 48, "wgmma_e5m2.bin.gz": 48, "wgmma_e4m3xe5m2.bin.gz": 48, "wgmma_e4m3_f16.bin.gz": 24,
 		"wgmma_e5m2_f16.bin.gz": 24,
@@ -83,6 +83,10 @@ func TestModule(t *testing.T) {
 			if r.LeftOut != 43 || len(r.Split) != 6 || r.Split[5].Product != "tf32*tf32 128x256x2048 NT f32" ||
 				r.Split[5].Parts != 16 {
 				t.Errorf("%d products left out, split: %+v", r.LeftOut, r.Split)
+			}
+		} else if r.File == "cublas_few.json" {
+			if r.LeftOut != 0 || len(r.Split) != 86 {
+				t.Errorf("%d products left out, %d split", r.LeftOut, len(r.Split))
 			}
 		} else if r.File == "cublas_epilogue.json" {
 			if r.LeftOut != 40 || r.Split != nil {

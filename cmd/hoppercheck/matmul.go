@@ -33,7 +33,9 @@ func matmul(p *golden.Matmul) product {
 	}
 	if p.Promoted {
 		x.name += " promoted"
-		x.most = 0 // the parts are of the arithmetic
+	}
+	if p.Promoted || p.Whole { // the parts are of the arithmetic, or there are none
+		x.most = 0
 	}
 	return x
 }

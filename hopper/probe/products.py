@@ -1,6 +1,6 @@
 """Records whole products of cuBLAS, by way of PyTorch, in the folder given: cublas.json,
-cublas_fp8_tf32.json and cublas_epilogue.json, each with its _rows.bin. Elements, layouts and
-checksums are those that hopper/README.md describes.
+cublas_few.json, cublas_fp8_tf32.json and cublas_epilogue.json, each with its _rows.bin. Elements,
+layouts and checksums are those that hopper/README.md describes.
 """
 
 import json
@@ -51,6 +51,13 @@ EPILOGUE_SHAPES = [
     (1024, 512, 768),
 ]
 
+FEW_SHAPES = [  # rows, and the B that they are multiplied by
+    ((1, 2, 8, 17, 64), 768, 768),
+    ((1, 2, 8, 17, 64), 192, 3072),
+    ((1, 2, 8, 17, 64), 256, 4096),
+    ((1, 17), 128, 11008),
+]
+
 DTYPES = (("bf16", torch.bfloat16), ("f16", torch.float16))
 FP8 = {"e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2}
 OUT = {"f32": torch.float32, "bf16": torch.bfloat16}
@@ -93,6 +100,22 @@ def tf32_products(add):
             if layout == "NT":
                 b = b.t()
             add(torch.mm(a, b), a="tf32", b="tf32", m=m, n=n, k=k, layout=layout, out="f32", scales="none", bias=False)
+
+
+def few_products(add):
+    """C = A·B of few rows, as decoding has them. The names of the kernels say whether cuBLAS cuts K."""
+    for name, dtype in DTYPES:
+        for rows, n, k in FEW_SHAPES:
+            for layout in ("NN", "NT"):
+                b = elements(k, n, 2, dtype) if layout == "NN" else elements(n, k, 2, dtype).t()
+                for m in rows:
+                    a = elements(m, k, 1, dtype)
+                    for out, kind in ((name, dtype), ("f32", torch.float32)):
+                        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as seen:
+                            c = torch.mm(a, b, **({} if kind == dtype else {"out_dtype": kind}))
+                            torch.cuda.synchronize()
+                        split = any("splitK" in e.name for e in seen.events())
+                        add(c, a=name, b=name, m=m, n=n, k=k, layout=layout, out=out, scales="none", bias=False, split=split)
 
 
 def fp8_products(add):
@@ -168,7 +191,11 @@ def main(folder):
                 entries.append(entry)
     write(folder, "cublas", entries, rows)
 
-    for file, kinds in (("cublas_fp8_tf32", (tf32_products, fp8_products)), ("cublas_epilogue", (epilogue_products,))):
+    for file, kinds in (
+        ("cublas_few", (few_products,)),
+        ("cublas_fp8_tf32", (tf32_products, fp8_products)),
+        ("cublas_epilogue", (epilogue_products,)),
+    ):
         found, found_rows = [], bytearray()
 
         def add(c, **entry):

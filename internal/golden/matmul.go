@@ -24,6 +24,7 @@ type Matmul struct {
 	Alpha, Beta float32
 	Bias        bool   // of the type of C, one of each column
 	Activation  string // "identity", "relu" or "gelutanh"
+	Whole       bool   // cuBLAS is known to have run kernels that do not cut K
 	CRC         uint32 // IEEE checksum of C, row-major and little-endian
 	Row         []byte // the first row of C
 }
@@ -114,6 +115,7 @@ type matmulFields struct {
 	Scales    *string `json:"scales"`
 	Bias      *bool   `json:"bias"`
 	FastAccum *bool   `json:"fast_accum"` // of fp8 alone
+	Split     *bool   `json:"split"`      // where it is known
 	// Without them: 1, 0 and identity.
 	Alpha      *float32 `json:"alpha"`
 	Beta       *float32 `json:"beta"`
@@ -121,7 +123,7 @@ type matmulFields struct {
 	RowOff     *uint64  `json:"row_off"`
 }
 
-// ParseMatmuls reads cublas_fp8_tf32.json or cublas_epilogue.json and, for the first rows, the _rows.bin beside it.
+// ParseMatmuls reads cublas_few.json, cublas_fp8_tf32.json or cublas_epilogue.json and, for the first rows, the _rows.bin beside it.
 func ParseMatmuls(data, rows []byte) ([]Matmul, error) {
 	return parseProducts(data, rows, (*Matmul).parse)
 }
@@ -133,7 +135,7 @@ func (p *Matmul) parse(e matmulFields, rows []byte) error {
 	}
 	*p = Matmul{A: *e.A, B: *e.B, M: *e.M, N: *e.N, K: *e.K, Layout: *e.Layout, Out: *e.Out, CRC: *e.CRC,
 		Scales: *e.Scales, Bias: *e.Bias, Alpha: orElse(e.Alpha, 1), Beta: orElse(e.Beta, 0),
-		Activation: orElse(e.Activation, "identity")}
+		Activation: orElse(e.Activation, "identity"), Whole: !orElse(e.Split, true)}
 	size := map[string]int{"f32": 4, "bf16": 2, "f16": 2}[p.Out]
 	eight := []string{"e4m3", "e5m2"}
 	switch {

@@ -12,7 +12,7 @@ const (
 	tf32Entry = `{"a":"tf32","b":"tf32","m":3,"n":2,"k":5,"layout":"NN","out":"f32","crc32":8,"scales":"none",` +
 		`"bias":false,"row_off":8}`
 	f16Entry = `{"a":"f16","b":"f16","m":3,"n":2,"k":5,"layout":"NT","out":"f16","crc32":9,"scales":"none",` +
-		`"alpha":0.75,"beta":-1.5,"bias":true,"activation":"relu","row_off":4}`
+		`"alpha":0.75,"beta":-1.5,"bias":true,"activation":"relu","split":false,"row_off":4}`
 )
 
 func TestMatmuls(t *testing.T) {
@@ -26,7 +26,7 @@ func TestMatmuls(t *testing.T) {
 		!p.Promoted || p.Scales != "row" || !p.Bias || p.CRC != 7 || !bytes.Equal(p.Row, productRows[4:8]) ||
 		q.A != "tf32" || q.Promoted || q.Bias || q.CRC != 8 || !bytes.Equal(q.Row, productRows[8:16]) || q.Alpha != 1 ||
 		q.Beta != 0 || q.Activation != "identity" ||
-		r.A != "f16" || r.Out != "f16" || r.Alpha != 0.75 || r.Beta != -1.5 || !r.Bias || r.Activation != "relu" ||
+		p.Whole || q.Whole || !r.Whole || r.A != "f16" || r.Out != "f16" || r.Alpha != 0.75 || r.Beta != -1.5 || !r.Bias || r.Activation != "relu" ||
 		!bytes.Equal(r.Row, productRows[4:8]) {
 		t.Errorf("ParseMatmuls = %+v", got)
 	}
