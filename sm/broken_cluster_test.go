@@ -74,7 +74,7 @@ func clusterTwins() []twin {
 		rule: sm.RuleDeadlock,
 		want: []string{
 			"deserted, CTA (0,0,0): 1 of 2 agents wait", "thread 0 at",
-			"barrier.cluster phase 0: 1 of 2 threads missing; exited: CTA (1,0,0)",
+			"barrier.cluster phase 0: 1 of 2 threads missing: 1 of CTA (1,0,0), which has exited",
 		},
 	}, {
 		name: "a wait on a peer's barrier", cfg: named("far"),

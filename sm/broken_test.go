@@ -82,6 +82,7 @@ func TestCorrected(t *testing.T) {
 func twins() (all []twin) {
 	all = append(all, ringTwins()...)
 	all = append(all, clusterTwins()...)
+	all = append(all, gridTwins()...)
 	all = append(all, orderTwins()...)
 	return append(all, exitTwins()...)
 }

@@ -1,6 +1,7 @@
 package sm
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -25,6 +26,7 @@ type cluster struct {
 	first *cta // that has started its agents, with mu
 
 	sync   clusterBarrier
+	grid   clusterBarrier // its part of grid.sync
 	fences fences
 	order  *order  // under Check
 	told   meeting // of those who have executed a ThreadFence of its scope
@@ -101,7 +103,8 @@ func (c *cluster) reset(i int) {
 		cta.reset(Dim3{at.X*l.Cluster.X + in.X, at.Y*l.Cluster.Y + in.Y, at.Z*l.Cluster.Z + in.Z})
 	}
 	c.first = nil
-	c.sync = clusterBarrier{cluster: c}
+	c.sync = clusterBarrier{cluster: c, name: "barrier.cluster"}
+	c.grid = clusterBarrier{cluster: c, name: "grid.sync"}
 	c.fences = fences{}
 	c.told = meeting{}
 	if c.launch.Check {
@@ -196,19 +199,38 @@ func (c *cluster) idle() {
 
 // rest is idle for a runner that dozes, and has done nothing since it looked.
 func (c *cluster) rest() {
+	l := c.launch
 	race.Release(unsafe.Pointer(c))
-	if c.count(-1) == 0 && !c.launch.stopped() && c.dead() {
+	race.Release(unsafe.Pointer(l))
+	if c.count(-1) == 0 && !l.stopped() && c.dead() {
 		race.Acquire(unsafe.Pointer(c))
-		c.deadlock()
+		l.deadlock(c)
+	}
+	if l.Cooperative && !l.stopped() && l.dead() {
+		race.Acquire(unsafe.Pointer(l))
+		l.deadlock(l.all...)
 	}
 }
 
 // deadlocked is far below what runners and copies that still come count.
 const deadlocked = -1 << 40
 
-// dead reports whether nobody can go on. Those that doze have to have looked again since the last of the others,
-// in any cluster, has come to its end or to a wait: they may see what it has done in global memory.
+// dead reports whether nobody can go on, grid.sync or not.
 func (c *cluster) dead() bool {
+	return !c.grid.awaited() && c.looked() && c.active.CompareAndSwap(0, deadlocked)
+}
+
+// dead reports whether nobody can go on, and some wait for grid.sync.
+func (l *launch) dead() bool {
+	return l.busy() == 0 &&
+		slices.ContainsFunc(l.all, func(c *cluster) bool { return c.grid.awaited() }) &&
+		!slices.ContainsFunc(l.all, func(c *cluster) bool { return !c.looked() }) &&
+		l.active.CompareAndSwap(0, deadlocked)
+}
+
+// looked reports whether those that doze have looked again since the last of the others, in any cluster, has come to
+// its end or to a wait: they may see what it has done in global memory.
+func (c *cluster) looked() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	race.Hide()
@@ -218,115 +240,28 @@ func (c *cluster) dead() bool {
 			return false
 		}
 	}
-	return c.active.CompareAndSwap(0, deadlocked)
+	return true
 }
 
 // resume counts r, which has dozed, as active again. It does not return if a deadlock has been found.
 func (c *cluster) resume(r *runner) {
 	race.Hide()
+	if !raise(&c.launch.active) || !raise(&c.active) {
+		<-r.wake
+		race.Show()
+		r.unwind()
+	}
+	r.dozing.Store(false)
+	r.looked.Store(c.launch.settled.Load())
+	race.Show()
+}
+
+// raise counts one more that is active, unless a deadlock has been found.
+func raise(active *atomic.Int64) bool {
 	for {
-		n := c.active.Load()
-		if n < 0 {
-			<-r.wake
-			race.Show()
-			r.unwind()
-		}
-		if c.active.CompareAndSwap(n, n+1) {
-			c.launch.active.Add(1)
-			r.dozing.Store(false)
-			r.looked.Store(c.launch.settled.Load())
-			race.Show()
-			return
+		n := active.Load()
+		if n < 0 || active.CompareAndSwap(n, n+1) {
+			return n >= 0
 		}
 	}
-}
-
-// A clusterBarrier is barrier.cluster (PTX 9.7.13.3): every thread of every CTA of the
-// cluster arrives, and then waits.
-type clusterBarrier struct {
-	mu      sync.Mutex
-	cluster *cluster
-	phase   uint64
-	arrived int
-	waiters []*runner
-	clock   clock // released by those who have arrived
-	told    meeting
-}
-
-// threads returns how many have to arrive, as far as is known: CTAs that have not
-// started their agents have at least one.
-func (b *clusterBarrier) threads() int {
-	n := 0
-	for _, c := range b.cluster.ctas {
-		if t := int(c.threads.Load()); t > 0 {
-			n += t
-		} else {
-			n++
-		}
-	}
-	return n
-}
-
-func (b *clusterBarrier) arrive(a *agent) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if a.clusterArrived {
-		a.fail(RuleSync, "barrier.cluster.arrive of phase %d twice, without barrier.cluster.wait between", b.phase)
-	}
-	a.clusterArrived = true
-	b.arrived += a.lanes
-	a.cta.release(&b.clock)
-	b.told.arrive(a.run.history)
-	a.clusterPhase = b.phase
-	if b.arrived < b.threads() {
-		return
-	}
-	b.arrived = 0
-	b.phase++
-	b.told.complete()
-	b.cluster.progressed()
-	for _, r := range b.waiters {
-		r.cta.acquire(&b.clock)
-		b.told.tell(r.history)
-		r.ready()
-	}
-	b.waiters = b.waiters[:0]
-}
-
-func (b *clusterBarrier) wait(a *agent) {
-	if !a.clusterArrived {
-		a.fail(RuleSync, "barrier.cluster.wait without barrier.cluster.arrive before")
-	}
-	a.clusterArrived = false
-	b.mu.Lock()
-	if b.phase > a.clusterPhase {
-		a.cta.acquire(&b.clock)
-		b.told.tell(a.run.history)
-		b.mu.Unlock()
-		return
-	}
-	a.run.waits, a.run.target = b, a.clusterPhase
-	b.waiters = append(b.waiters, a.run)
-	b.mu.Unlock()
-	a.run.block()
-}
-
-// ClusterArrive is barrier.cluster.arrive, by every thread of every CTA of the cluster.
-func (a *agent) ClusterArrive() {
-	a.enter("ClusterArrive")
-	a.cta.cluster.sync.arrive(a)
-}
-
-// ClusterWait is barrier.cluster.wait: it waits for those who have not called
-// ClusterArrive since the last time.
-func (a *agent) ClusterWait() {
-	a.enter("ClusterWait")
-	a.cta.cluster.sync.wait(a)
-}
-
-// ClusterSync is cluster.sync() of cooperative groups, ClusterArrive and ClusterWait.
-func (a *agent) ClusterSync() {
-	a.enter("ClusterSync")
-	a.cta.cluster.sync.arrive(a)
-	a.cta.cluster.sync.wait(a)
 }

@@ -18,26 +18,30 @@ func (r *runner) agent() *agent {
 	return r.cta.body
 }
 
-// deadlock stops the launch: nobody in the cluster can go on, and no copy is under way.
-func (c *cluster) deadlock() {
-	c.mu.Lock()
+// deadlock stops the launch: nobody in some clusters can go on, and no copy is under way.
+func (l *launch) deadlock(clusters ...*cluster) {
 	var waiting []*runner
-	for r := range c.runners {
-		if r.self != nil && r.waits != nil {
-			waiting = append(waiting, r)
+	agents := int64(0)
+	for _, c := range clusters {
+		c.mu.Lock()
+		for r := range c.runners {
+			if r.self != nil && r.waits != nil {
+				waiting = append(waiting, r)
+			}
+		}
+		c.mu.Unlock()
+		for _, cta := range c.ctas {
+			agents += cta.agents
 		}
 	}
-	c.mu.Unlock()
 	if len(waiting) == 0 { // all have ended
 		return
 	}
 	slices.SortFunc(waiting, func(a, b *runner) int {
-		return cmp.Or(cmp.Compare(a.cta.rank, b.cta.rank), cmp.Compare(a.self.rank, b.self.rank))
+		x, y := a.cta.idx, b.cta.idx
+		return cmp.Or(cmp.Compare(x.Z, y.Z), cmp.Compare(x.Y, y.Y), cmp.Compare(x.X, y.X),
+			cmp.Compare(a.self.rank, b.self.rank))
 	})
-	agents := int64(0)
-	for _, cta := range c.ctas {
-		agents += cta.agents
-	}
 	detail := fmt.Sprintf("all %d agents wait", len(waiting))
 	if ended := int(agents) - len(waiting); ended > 0 {
 		detail = fmt.Sprintf("%d of %d agents wait, the others have ended", len(waiting), agents)
@@ -46,7 +50,8 @@ func (c *cluster) deadlock() {
 	first.stop(first.self, &Fault{Rule: RuleDeadlock, Detail: detail, Waits: report(waiting)})
 }
 
-// report describes what runners, sorted, wait for: those that wait for the same at the same place together.
+// report describes what runners, sorted, wait for: those that wait for the same at the same place together, those for
+// grid.sync of several CTAs.
 func report(waiting []*runner) (waits []Wait) {
 	type wait struct {
 		cta    *cta
@@ -64,14 +69,27 @@ func report(waiting []*runner) (waits []Wait) {
 		}
 		alike[w] = append(alike[w], r)
 	}
+	others := map[Wait]int{} // CTAs that wait for grid.sync alike
 	for _, w := range order {
 		verb := "waits"
 		if len(alike[w]) > 1 {
 			verb = "wait"
 		}
-		waits = append(waits, Wait{
-			CTA: w.cta.idx, Agents: called(alike[w]), Site: w.at, For: verb + " for " + w.on.missing(w.target),
-		})
+		wait := Wait{CTA: w.cta.idx, Agents: called(alike[w]), Site: w.at, For: verb + " for " + w.on.missing(w.target)}
+		if w.on == waitable(&w.cta.cluster.grid) {
+			key := wait
+			key.CTA = Dim3{}
+			if others[key]++; others[key] > 1 {
+				continue
+			}
+		}
+		waits = append(waits, wait)
+	}
+	for i, w := range waits {
+		w.CTA = Dim3{}
+		if n := others[w]; n > 1 {
+			waits[i].Agents += fmt.Sprintf(" and those of %d CTAs more", n-1)
+		}
 	}
 	return waits
 }
@@ -104,23 +122,4 @@ func ranges(numbers []int) string {
 		}
 	}
 	return strings.Join(runs, ", ")
-}
-
-// missing says whose arrivals a phase of barrier.cluster lacks.
-func (b *clusterBarrier) missing(phase uint64) string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var gone []string
-	for _, c := range b.cluster.ctas {
-		c.alive.mu.Lock()
-		if c.alive.exited {
-			gone = append(gone, c.idx.String())
-		}
-		c.alive.mu.Unlock()
-	}
-	text := fmt.Sprintf("barrier.cluster phase %d: %d of %d threads missing", phase, b.threads()-b.arrived, b.threads())
-	if len(gone) > 0 {
-		text += "; exited: CTA " + strings.Join(gone, ", ")
-	}
-	return text
 }

@@ -53,7 +53,7 @@
 // That a copy has been waited for, a store committed, and another CTA's access ordered
 // before its owner's exit is judged by what the program says, not by the moment at which
 // things happened, so that every run of a wrong kernel tells. Some of these are stricter than
-// an H100, which lets them pass: a __syncthreads or cluster.sync that threads which have
+// an H100, which lets them pass: a __syncthreads, cluster.sync or grid.sync that threads which have
 // ended did not come to, an exit with a load on its way, and a bulk store that was never
 // committed. An agent that waits for something of Go, a channel say, or loops until memory
 // changes, counts as one that goes on: nobody knows what it waits for. Under Check it keeps the

@@ -25,7 +25,7 @@ const (
 	RuleMap
 	// RuleBarrier: an mbarrier is used as PTX 9.7.13.15 defines it.
 	RuleBarrier
-	// RuleSync: barrier.sync and barrier.cluster are executed by those who take part,
+	// RuleSync: barrier.sync, barrier.cluster and grid.sync are executed by those who take part,
 	// with the same operands (PTX 9.7.13.1 and 9.7.13.3), and so is what lanes of a warp do together, who
 	// get values from each other alone (PTX 9.7.9.6, shfl.sync; 9.7.13.9 to 9.7.13.12).
 	RuleSync

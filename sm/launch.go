@@ -27,6 +27,13 @@ const (
 	maxGridX    = 1<<31 - 1
 	warpSize    = 32
 	groupSize   = 128 // threads of a warpgroup
+
+	// Of an SM, and of the GPUs that have most of them: H100 SXM, H200 and GH200.
+	sms           = 132
+	residentCTAs  = 32
+	residentWarps = 64
+	residentBytes = 228 << 10 // shared
+	reservedBytes = 1 << 10   // of them, in each CTA
 )
 
 // Dim3 is an extent or an index in up to three dimensions. In an extent 0
@@ -56,8 +63,13 @@ type Config struct {
 	// Resident is how many clusters run at once. 0 is as many as the cores take, or
 	// under Check as many as make 8 CTAs. A grid may have any number of CTAs; those
 	// beyond wait for their turn, so that CTAs which wait for each other in global memory
-	// (a grid barrier) have to be resident all.
+	// have to be resident all.
 	Resident int
+
+	// Cooperative is cudaLaunchCooperativeKernel: all CTAs are resident, and their agents may call GridSync. Launch
+	// returns an error, as CUDA has cudaErrorCooperativeLaunchTooLarge, if they are more than Resident says or than
+	// the 132 SMs of an H100 take, of 2,048 threads and 32 CTAs each; what they share has to fit as well (RuleShared).
+	Cooperative bool
 
 	// Check runs one agent at a time, in an order that Seed alone decides, fills shared memory with
 	// poison, and judges accesses of it by what orders them: RuleRace and the rules after it.
@@ -121,6 +133,8 @@ type launch struct {
 
 	started atomic.Int64 // clusters
 	active  atomic.Int64 // of all clusters, those that can go on
+	all     []*cluster   // that run one of the grid after another
+	full    atomic.Int64 // of a cooperative launch, those of which all threads have come to GridSync
 	settled atomic.Int64 // counts ends and waits of runners, but for those that doze
 	moves   atomic.Int64 // turns given, and runners that have ended
 }
@@ -180,10 +194,32 @@ func (cfg *Config) check() error {
 		return fmt.Errorf("sm: launch: grid %v has more CTAs than the %d that an int counts", cfg.Grid, math.MaxInt)
 	case cfg.Resident < 0:
 		return fmt.Errorf("sm: launch: %d resident clusters, want 0 or more", cfg.Resident)
+	case cfg.Cooperative && cfg.Resident > 0 && grid.Size()/cluster.Size() > cfg.Resident:
+		return fmt.Errorf("sm: launch: cooperative, of %d clusters, of which %d are resident at once "+
+			"(cudaErrorCooperativeLaunchTooLarge)", grid.Size()/cluster.Size(), cfg.Resident)
+	case cfg.Cooperative && grid.Size() > sms*fitting(cfg.Block):
+		return fmt.Errorf("sm: launch: cooperative, of %d CTAs of %d threads, of which %d SMs take %d each "+
+			"(cudaErrorCooperativeLaunchTooLarge)", grid.Size(), cfg.Block.Size(), sms, fitting(cfg.Block))
 	case cfg.Schedule > Random:
 		return fmt.Errorf("sm: launch: schedule %v, want Late, Eager or Random", cfg.Schedule)
 	}
 	return nil
+}
+
+// fitting returns how many CTAs of so many threads an SM takes.
+func fitting(block Dim3) int {
+	return min(residentCTAs, residentWarps/((block.Size()+warpSize-1)/warpSize))
+}
+
+// fits checks that what the CTAs of a cooperative launch share fits as well.
+func (c *cta) fits() {
+	if l := c.launch; l.Cooperative {
+		each := (l.Grid.Size() + sms - 1) / sms
+		if most := residentBytes/each - reservedBytes; c.used > most {
+			c.body.fail(RuleShared, "%d bytes of a cooperative launch of %d CTAs, %d on one of %d SMs at least, where each "+
+				"has at most %d (cudaErrorCooperativeLaunchTooLarge)", c.used, l.Grid.Size(), each, sms, most)
+		}
+	}
 }
 
 // resident returns how many clusters run at once.
@@ -195,6 +231,9 @@ func (l *launch) resident() int {
 			ctas = checkedCTAs
 		}
 		n = max(1, ctas/l.Cluster.Size())
+	}
+	if l.Cooperative {
+		n = l.clusters
 	}
 	return min(n, l.clusters)
 }
@@ -216,8 +255,11 @@ func (l *launch) run(ctx context.Context) error {
 	watch.Go(func() { l.watch(ctx, ended) })
 	// The first runners must not end before all are counted.
 	l.agents.Add(1)
-	for n := l.resident(); n > 0 && !l.stopped(); n-- {
-		l.next(newCluster(l))
+	for range l.resident() {
+		l.all = append(l.all, newCluster(l))
+	}
+	for _, c := range l.all {
+		l.next(c)
 	}
 	if l.sched != nil {
 		l.sched.begin()

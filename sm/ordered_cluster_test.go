@@ -39,6 +39,27 @@ func clusterUnordered() []unordered {
 			})
 		},
 	}, {
+		name: "ClusterArrive where GridSync, which waits, was meant", rule: sm.RuleRace,
+		cfg: sm.Config{Grid: sm.Dim3{X: 4}, Cluster: sm.Dim3{X: 2}, Cooperative: true},
+		kernel: func(b *sm.Block, broken bool) {
+			x := sm.Shared[int32](b, 1, 16)
+			b.Threads(func(t *sm.Thread) {
+				x.Store(t, 0, 0)
+				t.GridSync()
+				x.Store(t, 0, 1) // first
+				if broken {
+					t.ClusterArrive()
+				} else {
+					t.GridSync()
+				}
+				x.MapShared(1-b.ClusterRank()).Load(t, 0) // second
+				if broken {
+					t.ClusterWait()
+				}
+				t.GridSync()
+			})
+		},
+	}, {
 		name: "SyncThreads where a peer reads", cfg: pair(2), rule: sm.RuleRace,
 		kernel: func(b *sm.Block, broken bool) {
 			x := sm.Shared[int32](b, 2, 16)

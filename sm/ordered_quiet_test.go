@@ -19,7 +19,7 @@ type quiet struct {
 func TestOrdered(t *testing.T) {
 	for _, c := range slices.Concat(
 		quietThreads(), quietAgents(), quietBarriers(), quietRings(), quietMemcpy(), quietStores(), quietWGMMA(),
-		quietClusters(), quietClusterRings(), quietAtomics(),
+		quietClusters(), quietClusterRings(), quietAtomics(), quietGrids(),
 	) {
 		t.Run(c.name, func(t *testing.T) { silent(t, c.cfg, c.kernel) })
 	}

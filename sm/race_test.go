@@ -123,6 +123,20 @@ var racy = []struct {
 			})
 		}
 	}},
+	{"missing grid.sync", sm.Config{Grid: sm.Dim3{X: 2}, Cooperative: true}, func(broken bool) sm.Kernel {
+		global := make([]int, 2)
+		return func(b *sm.Block) {
+			b.Threads(func(t *sm.Thread) {
+				global[b.Idx.X]++
+				if broken {
+					t.SyncThreads()
+				} else {
+					t.GridSync()
+				}
+				assert(global[1-b.Idx.X] == 1, "too early")
+			})
+		}
+	}},
 	{"an atomic store and a load", block(2), func(broken bool) sm.Kernel {
 		return func(b *sm.Block) {
 			counted(b, func(t *sm.Thread, x *sm.Array[int32]) {

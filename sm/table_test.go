@@ -24,6 +24,7 @@ type anyAgent interface {
 	FenceProxyAsync()
 	FenceBarrierInit()
 	ThreadFence(s sm.Scope)
+	GridSync()
 	WaitAll()
 	Span(name string) func()
 }
