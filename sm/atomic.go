@@ -226,6 +226,9 @@ type look struct {
 
 // again reports whether the agent has found that already, where it looked last.
 func (r *runner) again(l look) bool {
+	if r.glances == nil {
+		r.glances = new([4]look)
+	}
 	if slices.Contains(r.glances[:], l) {
 		return true
 	}

@@ -111,6 +111,7 @@ func gridTwins() []twin {
 // TestSpinBesideGridSync: an agent that looks again and again for what nobody changes is not one that may come to
 // grid.sync, nor is a try of an mbarrier.
 func TestSpinBesideGridSync(t *testing.T) {
+	t.Parallel()
 	for _, m := range modes[:2] {
 		cfg := in(m, sm.Config{Grid: sm.Dim3{X: 3}, Cooperative: true})
 		faultOf(t, launch(t, cfg, func(b *sm.Block) {
@@ -138,8 +139,8 @@ func TestSpinBesideGridSync(t *testing.T) {
 func TestCooperativeTooLarge(t *testing.T) {
 	for n, want := range map[int]string{
 		113 << 10: "",
-		113<<10 + 1: "115713 bytes of a cooperative launch of 133 CTAs, 2 on one of 132 SMs at least, where each has at most " +
-			"115712 (cudaErrorCooperativeLaunchTooLarge)",
+		113<<10 + 1: "115713 bytes of a cooperative launch of 133 CTAs, 2 on one of 132 SMs at least, where each has " +
+			"at most 115712 (cudaErrorCooperativeLaunchTooLarge)",
 	} {
 		err := launch(t, sm.Config{Grid: sm.Dim3{X: 133}, Cooperative: true}, func(b *sm.Block) {
 			sm.Shared[int8](b, n, 1)

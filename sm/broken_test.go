@@ -23,6 +23,7 @@ type twin struct {
 // TestBroken runs the kernels with a bug: none hangs, in any mode, and each message says what is
 // wrong and where.
 func TestBroken(t *testing.T) {
+	t.Parallel()
 	for _, c := range twins() {
 		for _, m := range modes {
 			t.Run(c.name+"/"+mode(m), func(t *testing.T) {
@@ -57,6 +58,7 @@ func TestBroken(t *testing.T) {
 
 // TestCorrected runs the twins without the bug, under many schedules.
 func TestCorrected(t *testing.T) {
+	t.Parallel()
 	n := *seeds
 	if testing.Short() || race.Enabled {
 		n = min(n, 10)

@@ -170,6 +170,7 @@ func softmax(in, out []float32) sm.Kernel {
 
 // TestSoftmaxByShuffles: a right kernel is clean in every order, and computes the same in each.
 func TestSoftmaxByShuffles(t *testing.T) {
+	t.Parallel()
 	x, out := make([]float32, 128), make([]float32, 128)
 	for i := range x {
 		x[i] = float32(i*37%29) / 8

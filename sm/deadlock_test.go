@@ -2,6 +2,7 @@ package sm_test
 
 import (
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -177,6 +178,7 @@ func TestDeadlockOfMany(t *testing.T) {
 
 // TestPolls: loops that poll for what cannot come are deadlocks, and those for what can are not.
 func TestPolls(t *testing.T) {
+	t.Parallel()
 	type try struct {
 		name string
 		f    func(t *sm.Thread, bar *sm.Barrier, token sm.Token) bool
@@ -193,7 +195,8 @@ func TestPolls(t *testing.T) {
 	} {
 		for _, m := range modes[:2] {
 			t.Run(c.name+"/"+mode(m), func(t *testing.T) {
-				poll := func(missing, pollers, load int, last func(t *sm.Thread)) error {
+				poll := func(pollers int, lacks [2]int, last func(t *sm.Thread)) error {
+					missing, load := lacks[0], lacks[1]
 					src := ramp(4)
 					return launch(t, in(m, sm.Config{Block: sm.Dim3{X: 32}, Name: "poll"}), func(b *sm.Block) {
 						buf, bar := sm.Shared[int32](b, 4, 16), b.Barrier()
@@ -229,20 +232,30 @@ func TestPolls(t *testing.T) {
 						t.FenceProxyAsync()
 					}
 				}
-				for name, err := range map[string]error{
-					"all poll": poll(0, 32, 0, nothing), "one polls": poll(0, 1, 0, nothing),
-					"the last is late": poll(0, 31, 0, long), "for a copy": poll(0, 32, 1, nothing),
-				} {
-					if err != nil {
-						t.Errorf("%s: %v", name, err)
-					}
+				type kind struct {
+					name        string
+					pollers     int
+					last        func(t *sm.Thread)
+					good, stuck [2]int // arrivals missing, loads
 				}
-				for name, err := range map[string]error{
-					"all poll": poll(1, 32, 0, nothing), "one polls": poll(1, 1, 0, nothing),
-					"the last is late": poll(1, 31, 0, long), "for a copy": poll(0, 32, 2, nothing),
-				} {
-					t.Run(name, func(t *testing.T) {
-						faultOf(t, err, sm.RuleDeadlock, "all 32 agents wait", "bar phase 0", "missing")
+				kinds := []kind{
+					{"all poll", 32, nothing, [2]int{}, [2]int{1, 0}}, {"one polls", 1, nothing, [2]int{}, [2]int{1, 0}},
+					{"the last is late", 31, long, [2]int{}, [2]int{1, 0}}, {"for a copy", 32, nothing, [2]int{0, 1}, [2]int{0, 2}},
+				}
+				good, stuck := make([]error, len(kinds)), make([]error, len(kinds))
+				var wg sync.WaitGroup
+				for i, k := range kinds { // most of the time they sleep
+					wg.Go(func() {
+						good[i], stuck[i] = poll(k.pollers, k.good, k.last), poll(k.pollers, k.stuck, k.last)
+					})
+				}
+				wg.Wait()
+				for i, k := range kinds {
+					t.Run(k.name, func(t *testing.T) {
+						if good[i] != nil {
+							t.Error(good[i])
+						}
+						faultOf(t, stuck[i], sm.RuleDeadlock, "all 32 agents wait", "bar phase 0", "missing")
 					})
 				}
 			})

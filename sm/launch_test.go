@@ -77,6 +77,7 @@ func TestGridBarrier(t *testing.T) {
 // TestGrid: every CTA runs once, in the cluster that CUDA puts it in, and no more at once than are
 // resident.
 func TestGrid(t *testing.T) {
+	t.Parallel()
 	cfg := sm.Config{Grid: sm.Dim3{X: 4, Y: 6, Z: 2}, Cluster: sm.Dim3{X: 2, Y: 3}, Block: sm.Dim3{X: 4, Y: 3, Z: 2}}
 	for _, resident := range []int{0, 1, 3, 100} {
 		for _, m := range modes[:2] {

@@ -287,6 +287,7 @@ func (s *scattering) possible(operand [][]chunkAt) bool {
 // TestLayoutRandom: of the descriptors of operands that lie any way, those are faults that do not have a part of the
 // matrix, unless each part that they have of it comes from another box.
 func TestLayoutRandom(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(11, 12))
 	var clean, faults, pieced int
 	for range 10 * few(1) {

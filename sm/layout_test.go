@@ -174,6 +174,7 @@ func operandsIn() []operandIn {
 
 // TestLayout: a descriptor that does not have the operand as the loads do is a fault, and a right one none.
 func TestLayout(t *testing.T) {
+	t.Parallel()
 	for _, o := range operandsIn() {
 		t.Run(o.name, func(t *testing.T) {
 			silent(t, block(128), o.kernel(o.right...))

@@ -17,6 +17,7 @@ type quiet struct {
 
 // TestOrdered runs kernels whose accesses are ordered, each in another way.
 func TestOrdered(t *testing.T) {
+	t.Parallel()
 	for _, c := range slices.Concat(
 		quietThreads(), quietAgents(), quietBarriers(), quietRings(), quietMemcpy(), quietStores(), quietWGMMA(),
 		quietClusters(), quietClusterRings(), quietAtomics(), quietGrids(),

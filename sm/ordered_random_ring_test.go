@@ -230,6 +230,7 @@ func (p *ringProgram) kernel(b *sm.Block) {
 // TestOrderedRandomRing compares what is reported of rings with what is wrong with them, but for those whose phases may
 // be mixed up.
 func TestOrderedRandomRing(t *testing.T) {
+	t.Parallel()
 	n := 6 * *seeds
 	if testing.Short() || race.Enabled {
 		n = min(n, 30)

@@ -352,6 +352,7 @@ func (p *program) unfenced() bool {
 
 // TestOrderedRandom compares what is reported of random kernels with what is wrong with them.
 func TestOrderedRandom(t *testing.T) {
+	t.Parallel()
 	n := 6 * *seeds
 	if testing.Short() || race.Enabled {
 		n = min(n, 30)

@@ -40,6 +40,7 @@ func unorderedKernels() []unordered {
 
 // TestUnordered: in whatever order the accesses come, and whenever copies land, the report is the same, and names both.
 func TestUnordered(t *testing.T) {
+	t.Parallel()
 	marks := marksOf(t)
 	for _, c := range unorderedKernels() {
 		t.Run(c.name, func(t *testing.T) {
@@ -79,6 +80,7 @@ func TestUnordered(t *testing.T) {
 
 // TestUnorderedExplored: since the order of the moment does not matter, Explore leaves little of it.
 func TestUnorderedExplored(t *testing.T) {
+	t.Parallel()
 	for _, c := range unorderedKernels() {
 		err := sm.Explore(t.Context(), in(modes[3], c.cfg), 2, func(b *sm.Block) { c.kernel(b, true) })
 		if err == nil && c.rare {
@@ -92,6 +94,7 @@ func TestUnorderedExplored(t *testing.T) {
 
 // TestUnorderedCorrected: what orders the accesses silences the report.
 func TestUnorderedCorrected(t *testing.T) {
+	t.Parallel()
 	for _, c := range unorderedKernels() {
 		t.Run(c.name, func(t *testing.T) {
 			silent(t, c.cfg, func(b *sm.Block) { c.kernel(b, false) })

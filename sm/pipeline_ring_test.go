@@ -61,6 +61,7 @@ func TestPipelineIsARing(t *testing.T) {
 // TestAsyncGroups is the main loop of a kernel for Ampere: stages filled by cp.async, of which a thread waits for its
 // own and __syncthreads tells it of the others'.
 func TestAsyncGroups(t *testing.T) {
+	t.Parallel()
 	const stages, tile, tiles = 3, 64, 7
 	src := ramp(tile * tiles)
 	kernel := func(pending int, sync bool) sm.Kernel {

@@ -193,6 +193,7 @@ var racy = []struct {
 
 // TestRaces runs each of racy in a process of its own, whose race detector is to speak, or not.
 func TestRaces(t *testing.T) {
+	t.Parallel()
 	const which = "LEAFHOPPER_RACY_KERNEL"
 	if name := os.Getenv(which); name != "" {
 		for _, c := range racy {
@@ -209,20 +210,23 @@ func TestRaces(t *testing.T) {
 	}
 	for _, c := range racy {
 		for _, version := range []string{"broken", "corrected"} {
-			var out []byte
-			var err error
-			found := false
-			for range 3 { // an order that hides a race is rare
-				cmd := exec.Command(os.Args[0], "-test.run=^TestRaces$")
-				cmd.Env = append(os.Environ(), which+"="+c.name+"/"+version)
-				out, err = cmd.CombinedOutput()
-				if found = strings.Contains(string(out), "DATA RACE"); found || version != "broken" {
-					break
+			t.Run(c.name+"/"+version, func(t *testing.T) {
+				t.Parallel()
+				var out []byte
+				var err error
+				found := false
+				for range 3 { // an order that hides a race is rare
+					cmd := exec.Command(os.Args[0], "-test.run=^TestRaces$")
+					cmd.Env = append(os.Environ(), which+"="+c.name+"/"+version)
+					out, err = cmd.CombinedOutput()
+					if found = strings.Contains(string(out), "DATA RACE"); found || version != "broken" {
+						break
+					}
 				}
-			}
-			if found != (version == "broken") || found != (err != nil) {
-				t.Errorf("%s, %s: the race detector found a race: %v; %v\n%.2000s", c.name, version, found, err, out)
-			}
+				if found != (version == "broken") || found != (err != nil) {
+					t.Errorf("the race detector found a race: %v; %v\n%.2000s", found, err, out)
+				}
+			})
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 // TestReplayClusters does what was recorded on an H100: what loads and tests return, and all of
 // shared memory at the end, is the same.
 func TestReplayClusters(t *testing.T) {
+	t.Parallel()
 	data, err := golden.Read("testdata/cluster.jsonl.gz")
 	if err != nil {
 		t.Fatal(err)
@@ -39,6 +40,7 @@ func TestReplayClusters(t *testing.T) {
 func TestReplayWarps(t *testing.T) { replayAll(t, "warp.txt.gz", 240, golden.ParseWarps, replay.Warp) }
 
 func TestReplayAtomics(t *testing.T) {
+	t.Parallel()
 	replayAll(t, "atomic.txt.gz", 840, golden.ParseAtomics, replay.Atomic)
 }
 

@@ -44,15 +44,15 @@ type runner struct {
 	handles []*Thread // that have issued copies
 	copiers []*Thread // that issue those of MemcpyAsync
 
-	ended    stand    // the operation that it came to when the launch had stopped
-	waits    waitable // what it waits for, nil if it does not or is the kernel function
-	target   uint64   // the phase of it
-	next     *runner  // that waits for it too
-	result   int      // of a reduction by barrier.sync
-	exchange exchange // in an operation of its warp
-	polls    int      // tries in a row that found nothing changed
-	glances  [4]look  // what atomics have found last
-	progress int64    // of the cluster, at the last of them
+	ended    stand     // the operation that it came to when the launch had stopped
+	waits    waitable  // what it waits for, nil if it does not or is the kernel function
+	target   uint64    // the phase of it
+	next     *runner   // that waits for it too
+	result   int       // of a reduction by barrier.sync
+	exchange *exchange // in an operation of its warp, nil before the first
+	polls    int       // tries in a row that found nothing changed
+	glances  *[4]look  // what atomics have found last, nil before the first
+	progress int64     // of the cluster, at the last of them
 	since    time.Time
 }
 

@@ -181,7 +181,7 @@ func (w *warpSync) results(met uint32) {
 		same = c.result(&values, met)
 	}
 	for rest := met; rest != 0; rest &= rest - 1 {
-		switch x := &w.lanes[bits.TrailingZeros32(rest)].exchange; {
+		switch x := w.lanes[bits.TrailingZeros32(rest)].exchange; {
 		case x.width > 0:
 			x.value, x.lost = values[x.from], met>>x.from&1 == 0
 		case x.op == opMatchAny:

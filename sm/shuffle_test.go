@@ -49,6 +49,7 @@ func fiveBits(b int) int { return ((b % 32) + 32) % 32 }
 
 // TestShuffleSources: every lane gets the value of the lane that the model says, for every width and offset.
 func TestShuffleSources(t *testing.T) {
+	t.Parallel()
 	for _, m := range modes[:2] {
 		err := launch(t, in(m, block(32)), func(b *sm.Block) {
 			b.Threads(func(t *sm.Thread) {
@@ -108,6 +109,7 @@ func vote(round, thread int) uint32 {
 // TestCollectives: in every round the lanes of each warp fall into groups, of which each does some of the operations,
 // as often as it likes, and gets what a model does of the values that its lanes bring. Every now and then lanes end.
 func TestCollectives(t *testing.T) {
+	t.Parallel()
 	const rounds, threads = 12, 75 // the last warp has 11
 	kernel := func(seed uint64) sm.Kernel {
 		return func(b *sm.Block) {

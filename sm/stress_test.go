@@ -311,6 +311,7 @@ func (m *member) memcpy(_ *rand.Rand, round int) {
 
 // TestCrowd runs random kernels under random schedules.
 func TestCrowd(t *testing.T) {
+	t.Parallel()
 	free, checked := 120, 60
 	if testing.Short() || race.Enabled {
 		free, checked = 30, 12

@@ -213,6 +213,7 @@ func TestGroup(t *testing.T) {
 
 // TestGroupOfParts: the group of threads that are a part of their block has no others.
 func TestGroupOfParts(t *testing.T) {
+	t.Parallel()
 	src := ramp(1000)
 	for _, m := range modes {
 		err := launch(t, in(m, sm.Config{Block: sm.Dim3{X: 160}}), func(b *sm.Block) {

@@ -12,6 +12,7 @@ import (
 
 // TestTraps runs kernels that are right, and that checks which look too hard would call wrong.
 func TestTraps(t *testing.T) {
+	t.Parallel()
 	in256 := ramp(256)
 	pair := sm.Config{Grid: sm.Dim3{X: 2}, Cluster: sm.Dim3{X: 2}, Block: sm.Dim3{X: 32}}
 	for _, c := range []struct {

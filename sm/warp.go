@@ -111,9 +111,11 @@ func (a *agent) meet(x exchange) uint64 {
 		}
 		a.fail(RuleSync, "lane %d is to get the value of lane %d, %s", lane, x.from, why)
 	}
-	r.polls = 0
+	if r.polls = 0; r.exchange == nil {
+		r.exchange = new(exchange)
+	}
 	if x.op == opSync {
-		race.Release(unsafe.Pointer(&r.exchange))
+		race.Release(unsafe.Pointer(r.exchange))
 	}
 	last, by, other := w.arrive(a, lane, x)
 	if by.agent != nil {
@@ -124,7 +126,7 @@ func (a *agent) meet(x exchange) uint64 {
 	}
 	switch {
 	case x.op == opSync:
-		race.Acquire(unsafe.Pointer(&r.exchange))
+		race.Acquire(unsafe.Pointer(r.exchange))
 	case r.exchange.lost:
 		a.fail(RuleSync, "lane %d is to get the value of lane %d, whose thread %d has ended",
 			lane, x.from, a.rank-lane+x.from)
@@ -142,14 +144,14 @@ func (w *warpSync) arrive(a *agent, lane int, x exchange) (last bool, by mark, o
 	for rest := w.waiting & x.mask; rest != 0; rest &= rest - 1 {
 		q := bits.TrailingZeros32(rest)
 		r := w.lanes[q]
-		y := r.exchange
+		y := *r.exchange
 		same := y.mask == x.mask && y.collective == x.collective
 		if y.mask>>lane&1 != 0 && !same && (x.op != opSync || y.op != opSync) {
 			return false, mark{r.by, r.site}, y
 		}
 	}
 	r := a.run
-	r.exchange = x
+	*r.exchange = x
 	w.lanes[lane] = r
 	w.waiting |= 1 << lane
 	met := w.met(x.mask)
@@ -212,13 +214,13 @@ func (w *warpSync) order(met uint32) {
 	defer race.Hide()
 	for rest := met; rest != 0; rest &= rest - 1 {
 		q := bits.TrailingZeros32(rest)
-		race.Acquire(unsafe.Pointer(&w.lanes[q].exchange))
+		race.Acquire(unsafe.Pointer(w.lanes[q].exchange))
 		w.told.arrive(w.lanes[q].history)
 	}
 	w.told.complete()
 	for rest := met; rest != 0; rest &= rest - 1 {
 		q := bits.TrailingZeros32(rest)
-		race.Release(unsafe.Pointer(&w.lanes[q].exchange))
+		race.Release(unsafe.Pointer(w.lanes[q].exchange))
 		w.told.tell(w.lanes[q].history)
 	}
 }
