@@ -153,9 +153,7 @@ func (a *Array[T]) touch(g *agent, op string, i, n int, how manner) {
 	g.reach(a.cta)
 	if h := g.run.history; h != nil {
 		size := sizeof[T]()
-		g.access(a.cta, a.offset+i*size, n*size, h.order.note(h, event{
-			mark: g.mark(), op: op, manner: how, component: h.own[0].component, count: h.now(),
-		}))
+		g.access(a.cta, a.offset+i*size, n*size, h.note(g.mark(), op, how))
 	}
 }
 

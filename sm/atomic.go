@@ -6,8 +6,6 @@ import (
 	"slices"
 	"sync/atomic"
 	"unsafe"
-
-	"example.com/leafhopper/internal/race"
 )
 
 // Integer is what integer atomics are of.
@@ -134,30 +132,13 @@ func sum[T Number](x, y T) T {
 	case z == z:
 		return z
 	case unsafe.Sizeof(z) == 4:
-		return ofBits[T](0x7fffffff)
+		return fromBits[T](0x7fffffff)
 	case x != x:
-		return ofBits[T](bitsOf(x) | 1<<51)
+		return fromBits[T](toBits(x) | 1<<51)
 	case y != y:
-		return ofBits[T](bitsOf(y) | 1<<51)
+		return fromBits[T](toBits(y) | 1<<51)
 	}
-	return ofBits[T](0xfff8 << 48)
-}
-
-// bitsOf returns the representation of a value of 4 or 8 bytes, ofBits the value.
-func bitsOf[T Number](v T) uint64 {
-	if unsafe.Sizeof(v) == 4 {
-		return uint64(*(*uint32)(unsafe.Pointer(&v)))
-	}
-	return *(*uint64)(unsafe.Pointer(&v))
-}
-
-func ofBits[T Number](b uint64) (v T) {
-	if unsafe.Sizeof(v) == 4 {
-		*(*uint32)(unsafe.Pointer(&v)) = uint32(b)
-	} else {
-		*(*uint64)(unsafe.Pointer(&v)) = b
-	}
-	return v
+	return fromBits[T](0xfff8 << 48)
 }
 
 // swap makes *p what f says of what it was, if f is not nil, and reports whether that is another.
@@ -169,11 +150,11 @@ func swap[T Number](p *T, f func(old T) T) (old T, changed bool) {
 		} else {
 			was = atomic.LoadUint64((*uint64)(unsafe.Pointer(p)))
 		}
-		old = ofBits[T](was)
+		old = fromBits[T](was)
 		if f == nil {
 			return old, false
 		}
-		now, done := bitsOf(f(old)), false
+		now, done := toBits(f(old)), false
 		if unsafe.Sizeof(*p) == 4 {
 			done = atomic.CompareAndSwapUint32((*uint32)(unsafe.Pointer(p)), uint32(was), uint32(now))
 		} else {
@@ -206,7 +187,7 @@ func modify[T Number](t *Thread, a *Array[T], op string, how manner, f func(old 
 		r.cta.cluster.altered()
 	case how&looks == 0:
 		r.polls = 0
-	case r.again(look{unsafe.Pointer(&a.data[0]), bitsOf(old)}):
+	case r.again(look{unsafe.Pointer(&a.data[0]), toBits(old)}):
 		t.at(op, 1)
 		if !r.stuck(toLook) {
 			r.pass()
@@ -242,12 +223,9 @@ type unchanged string
 
 func (u unchanged) missing(uint64) string { return string(u) }
 
-// altered counts a change by an atomic: agents that doze have to look again.
+// altered counts a change by an atomic: agents of the cluster that doze have to look again.
 func (c *cluster) altered() {
-	race.Hide()
-	c.launch.settled.Add(1)
-	c.progress.Add(1)
-	race.Show()
+	c.progressed()
 	if s := c.launch.turns(); s != nil {
 		s.rouse()
 	}

@@ -236,7 +236,7 @@ func (c *cluster) looked() bool {
 	race.Hide()
 	defer race.Show()
 	for r := range c.runners {
-		if r.dozing.Load() && (c.launch.active.Load() > 0 || r.looked.Load() != c.launch.settled.Load()) {
+		if r.dozing.Load() && (c.launch.active.Load() > 0 || r.looked.Load() != c.changes()) {
 			return false
 		}
 	}
@@ -252,9 +252,12 @@ func (c *cluster) resume(r *runner) {
 		r.unwind()
 	}
 	r.dozing.Store(false)
-	r.looked.Store(c.launch.settled.Load())
+	r.looked.Store(c.changes())
 	race.Show()
 }
+
+// changes counts what agents of the cluster that look again may find changed.
+func (c *cluster) changes() int64 { return c.launch.settled.Load() + c.progress.Load() }
 
 // raise counts one more that is active, unless a deadlock has been found.
 func raise(active *atomic.Int64) bool {

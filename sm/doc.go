@@ -31,10 +31,43 @@
 // A copy or a wgmma instruction is asynchronous as on the GPU: it is done when a barrier's
 // phase or a wait for its group says so. Shared memory is reached through views ([Array]).
 //
+// # Warps
+//
 // Threads of a warp exchange values by [Shfl] and its kin, [Thread.Ballot], [MatchAny] and [ReduceSync]. The lanes that
 // a mask names and that have not ended come to the same operation with the same mask, width and type: else it is a
 // fault, or a deadlock that says who has not come. As in CUDA, none of it orders accesses of memory, which SyncWarp
 // does. Threads of a [Warp] or [Warpgroup] have nobody to exchange with: the values of all are on their goroutine.
+//
+// # Atomics
+//
+// An atomic is of the first element of a view of shared memory, a peer's too, and returns what that was before:
+//
+//	old := sm.AtomicAdd(t, bins.At(i), 1)
+//
+// Atomics do not race with each other, unless one is of 4 bytes and one of 8; with all other accesses they do, those
+// of [ReduceAsync] too. They are relaxed: what comes before one is known to who has read by another what it wrote, if a
+// ThreadFence comes before the one and another after the other. A thread that only looks, by AtomicLoad, or by an
+// AtomicCAS or AtomicExch that changes nothing, and finds the same 50,000 times on end while nobody in its cluster
+// changes anything by atomics, waits, under Check after 5,000 times and 50,000 of the cluster. If all agents wait, that
+// is a deadlock.
+//
+// # Free and checked
+//
+// Without Check agents run on all cores, copies land when they are issued, and stores of bulk
+// groups land when they are waited for; the race detector sees accesses by [Array].
+//
+// With Check one agent runs at a time, and every operation is a place where another may go
+// on. The order comes from Config.Seed alone and repeats exactly. Copies land by
+// Config.Schedule, as late as they may by default; shared memory holds poison until it is
+// written; the rules of wgmma about registers and operands in use are checked. [Explore] runs
+// many seeds, and shortens the schedule of a fault to the switches that matter.
+//
+// With Check, too, accesses of shared memory by [Array], copies and wgmma are judged by what orders them, whatever they
+// find there ([RuleRace] and the rules after it). What orders them are the operations of this package, as PTX has it: a
+// copy's end is known to who has waited for its phase or group, and to those that it tells. An access by
+// [Array.Elements] or [Array.Bytes] is not seen, and memory that somebody has got in this way counts
+// as written. Nor is it seen that agents wait for each other by a channel, a mutex or an atomic: what orders their
+// other accesses then is a ThreadFence on both sides, which CUDA needs as well.
 //
 // # Faults
 //
@@ -59,37 +92,6 @@
 // changes, counts as one that goes on: nobody knows what it waits for. Under Check it keeps the
 // turn: an agent that waits for a mutex which another holds across an operation stops both, and
 // when the context ends, and a deferred Unlock lets all end, Launch says who had the turn.
-//
-// # Free and checked
-//
-// Without Check agents run on all cores, copies land when they are issued, and stores of bulk
-// groups land when they are waited for; the race detector sees accesses by [Array].
-//
-// With Check one agent runs at a time, and every operation is a place where another may go
-// on. The order comes from Config.Seed alone and repeats exactly. Copies land by
-// Config.Schedule, as late as they may by default; shared memory holds poison until it is
-// written; the rules of wgmma about registers and operands in use are checked. [Explore] runs
-// many seeds, and shortens the schedule of a fault to the switches that matter.
-//
-// With Check, too, accesses of shared memory by [Array], copies and wgmma are judged by what orders them, whatever they
-// find there ([RuleRace] and the rules after it). What orders them are the operations of this package, as PTX has it: a
-// copy's end is known to who has waited for its phase or group, and to those that it tells. An access by
-// [Array.Elements] or [Array.Bytes] is not seen, and memory that somebody has got in this way counts
-// as written. Nor is it seen that agents wait for each other by a channel, a mutex or an atomic: what orders their
-// other accesses then is a ThreadFence on both sides, which CUDA needs as well.
-//
-// # Atomics
-//
-// An atomic is of the first element of a view of shared memory, a peer's too, and returns what that was before:
-//
-//	old := sm.AtomicAdd(t, bins.At(i), 1)
-//
-// Atomics do not race with each other, unless one is of 4 bytes and one of 8; with all other accesses they do, those
-// of [ReduceAsync] too. They are relaxed: what comes before one is known to who has read by another what it wrote, if a
-// ThreadFence comes before the one and another after the other. A thread that only looks, by AtomicLoad, or by an
-// AtomicCAS or AtomicExch that changes nothing, and finds the same 50,000 times on end while nobody in its cluster
-// changes anything by atomics, waits, under Check after 5,000 times and 50,000 of the cluster. If all agents wait, that
-// is a deadlock.
 //
 // Sources: CUDA C++ Programming Guide; PTX ISA 9.1, sections 9.7.9.6 (shuffles), 9.7.9.25 to 9.7.9.27 (copies),
 // 9.7.13 (barriers, fences and atomics), 9.7.14.5 (ldmatrix, stmatrix) and 9.7.15 (wgmma);

@@ -81,9 +81,7 @@ func (w *Warp) rows(row func(lane int) Region, n int, how manner) [][]uint16 {
 	if h == nil {
 		return rows
 	}
-	number := h.order.note(h, event{
-		mark: k, op: w.run.op, manner: how, component: h.own[0].component, count: h.now(),
-	})
+	number := h.note(k, w.run.op, how)
 	for lane, from := range at[:len(rows)] {
 		for other := range lane {
 			if how&writes != 0 && at[other] == from {

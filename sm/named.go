@@ -25,13 +25,8 @@ type namedBarrier struct {
 	told    meeting
 }
 
-// sync is reduce without a reduction.
-func (b *namedBarrier) sync(a *agent, name string, threads, need int, p bool) (count int) {
-	return b.reduce(a, name, noReduction, threads, need, p)
-}
-
-// reduce is arrive that waits for the others. It returns how many threads had the predicate.
-func (b *namedBarrier) reduce(a *agent, name string, op reduction, threads, need int, p bool) (count int) {
+// sync is arrive that waits for the others. It returns how many threads had the predicate.
+func (b *namedBarrier) sync(a *agent, name string, op reduction, threads, need int, p bool) (count int) {
 	if b.arrive(a, name, op, threads, need, p, true) {
 		b.told.tell(a.run.history)
 	} else {
@@ -94,7 +89,7 @@ func (b *namedBarrier) missing(uint64) string {
 
 func (a *agent) syncThreads(p bool) int {
 	c := a.cta
-	return c.named[0].sync(a, "__syncthreads", a.lanes, int(c.threads.Load()), p)
+	return c.named[0].sync(a, "__syncthreads", noReduction, a.lanes, int(c.threads.Load()), p)
 }
 
 // SyncThreads is __syncthreads: it waits until every thread of the block's agents has come
@@ -127,7 +122,7 @@ func (a *agent) SyncThreadsOr(p bool) bool {
 // threads have, a multiple of 32. A last warp of fewer threads counts as a whole one.
 func (a *agent) BarSync(id, n int) {
 	a.enter("BarSync")
-	a.named(id, n).sync(a, barrierName(id), a.inWarps(), n, false)
+	a.named(id, n).sync(a, barrierName(id), noReduction, a.inWarps(), n, false)
 }
 
 // BarArrive is barrier.arrive: it arrives at the named barrier id, which n threads arrive

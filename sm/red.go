@@ -43,5 +43,5 @@ func (a *agent) barRed(op reduction, id, n int, p bool) int {
 	if id == 0 {
 		op = noReduction // as __syncthreads and its kin, which nobody tells from each other
 	}
-	return a.named(id, n).reduce(a, barrierName(id), op, a.inWarps(), n, p)
+	return a.named(id, n).sync(a, barrierName(id), op, a.inWarps(), n, p)
 }

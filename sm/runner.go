@@ -29,7 +29,7 @@ type runner struct {
 
 	switching atomic.Bool  // under Check, it gives its turn to others
 	dozing    atomic.Bool  // it is stuck, and does not count as active, but looks again
-	looked    atomic.Int64 // launch.settled before its last look
+	looked    atomic.Int64 // changes before its last look
 
 	op   string // that it is at, or was last
 	by   *agent // the handle that does it

@@ -84,6 +84,11 @@ func (o *order) component() uint32 {
 	return o.components
 }
 
+// note returns the number of an access that h's agent is about to make, which is over then.
+func (h *history) note(by mark, op string, how manner) uint32 {
+	return h.order.note(h, event{mark: by, op: op, manner: how, component: h.own[0].component, count: h.now()})
+}
+
 // note returns the number of an event of h's agent, who is about to access memory.
 func (o *order) note(h *history, e event) uint32 {
 	e.issuer, e.issued = h.own[0].component, h.now()

@@ -11,8 +11,7 @@ import (
 
 // A Register is what lanes exchange: what one register holds, or two.
 type Register interface {
-	~int8 | ~uint8 | ~int16 | ~uint16 | ~int32 | ~uint32 | ~int64 | ~uint64 | ~int | ~uint | ~uintptr |
-		~float32 | ~float64 | ~[2]bf16.BF16 | ~[2]float16.Float16
+	Number | ~int8 | ~uint8 | ~int16 | ~uint16 | ~int | ~uint | ~uintptr | ~[2]bf16.BF16 | ~[2]float16.Float16
 }
 
 // Shfl is __shfl_sync: it returns the v of lane src, modulo width, of the caller's segment. With a width, a power of
@@ -99,6 +98,7 @@ func typeOf[T Register]() string {
 	return "b32"
 }
 
+// toBits returns the representation of a value, fromBits the value.
 func toBits[T Register](v T) (u uint64) {
 	*(*T)(unsafe.Pointer(&u)) = v
 	return u
