@@ -36,6 +36,7 @@ var corruptions = []struct {
 	{"wgmma_s8u8.bin", flipAt(4), "record 15: m64n8k32.s32.s8.u8"},
 	{"wgmma_s8sat.bin", flipAt(4), "record 15: m64n8k32.s32.s8.s8.satfinite"},
 	{"wgmma_desc.bin", flipAt(2), "record 149: A {"},
+	{"mma.txt", flipAt(2), "record 215: m16n8k16.row.col.f64.f64.f64.f64 with C "},
 	{"cublas.json", replaceIn("2561379084", "2561379085"),
 		"record 0, bf16 64x64x64 NN: the first row agrees, but the checksum of C in bf16"},
 	{"cublas.json", replaceIn("2379669236", "2379669237"),

@@ -37,6 +37,7 @@ var kinds = []kind{
 	{named(`warp\.txt`), "instructions of a warp", parsed(golden.ParseWarps, free(replay.Warp))},
 	{named(`atomic\.txt`), "atomics", parsed(golden.ParseAtomics, free(replay.Atomic))},
 	{named(`cluster\.jsonl`), "scenarios of clusters", parsed(golden.ParseClusters, replayCluster)},
+	{named(`mma\.txt`), "matrix instructions of a warp", parsed(golden.ParseMMASyncs, replay.MMA)},
 	{named(`wgmma_desc\.bin`), "matrix descriptors", parsed(golden.ParseDescriptors, replayDescriptor)},
 	{named(`wgmma_.*\.bin`), "matrix instructions", parsed(parseInstructions, replayInstruction)},
 	{named(`cublas\.json`), "whole products", products(golden.ParseProducts, sixteenBits)},
@@ -119,7 +120,9 @@ func (f *file) replay(ctx context.Context, c *config) (result, error) {
 
 // testdata are the folders of this module that hold its recordings, each with
 // the package that they test.
-var testdata = []string{"barrier/testdata", "tile/testdata", "sm/testdata", "wgmma/testdata", "hopper/testdata"}
+var testdata = []string{
+	"barrier/testdata", "tile/testdata", "sm/testdata", "wgmma/testdata", "mma/testdata", "hopper/testdata",
+}
 
 // find returns the recordings that the command line names.
 func (c *config) find(say func(format string, args ...any)) ([]file, error) {

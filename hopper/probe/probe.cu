@@ -8,6 +8,7 @@
 #include "common.cuh"
 #include "descriptor.cuh"
 #include "mbarrier.cuh"
+#include "mma.cuh"
 #include "reduce.cuh"
 #include "tensormap.cuh"
 #include "tma.cuh"
@@ -56,5 +57,6 @@ int main(int argc, char** argv) {
   report("cluster.jsonl", probe_clusters(dir, seed));
   report("wgmma_<kind>.bin", probe_wgmma(dir, seed));
   report("wgmma_desc.bin", probe_descriptors(dir, seed));
+  report("mma.txt", probe_mma(dir, seed));
   return 0;
 }

@@ -84,18 +84,28 @@ func (r *WarpRecord) parse(row string) error {
 		if len(text) != 8*sizes[i] {
 			return fmt.Errorf("%d digits of hexadecimal, want %d words", len(text), sizes[i])
 		}
-		for ; text != ""; text = text[8:] {
-			w, err := strconv.ParseUint(text[:8], 16, 32)
-			if err != nil {
-				return fmt.Errorf("word %q is not hexadecimal", text[:8])
-			}
-			*dst = append(*dst, uint32(w))
+		if *dst, err = hexWords(text); err != nil {
+			return err
 		}
 	}
 	if most := slices.Max(r.B); strings.HasSuffix(kind, "matrix") && most >= WarpMatrixRows {
 		return fmt.Errorf("row %d of %d", most, WarpMatrixRows)
 	}
 	return nil
+}
+
+// hexWords reads words of 8 digits each, side by side.
+func hexWords(text string) ([]uint32, error) {
+	words := make([]uint32, len(text)/8)
+	for i := range words {
+		digits := text[8*i:][:8]
+		w, err := strconv.ParseUint(digits, 16, 32)
+		if err != nil {
+			return nil, fmt.Errorf("word %q is not hexadecimal", digits)
+		}
+		words[i] = uint32(w)
+	}
+	return words, nil
 }
 
 // An Atomic is one atomic operation of one thread.

@@ -1,0 +1,32 @@
+package golden
+
+import (
+	"strings"
+	"testing"
+)
+
+var syncRow = "m16n8k8.row.col.f32.bf16.bf16.f32 " + strings.Repeat("0000000a00000010", 32) + " " +
+	strings.Repeat("0000000b", 32) + " " + strings.Repeat("0000000c", 128) + " " + strings.Repeat("0000000d", 128)
+
+func TestMMASyncs(t *testing.T) {
+	got, err := ParseMMASyncs([]byte(syncRow + "\n"))
+	if err != nil || len(got) != 1 {
+		t.Fatal(len(got), err)
+	}
+	r := got[0]
+	if r.Op != "m16n8k8.row.col.f32.bf16.bf16.f32" || len(r.A) != 2 || len(r.B) != 1 || len(r.C) != 4 || len(r.D) != 4 ||
+		r.A[0][31] != 10 || r.A[1][0] != 16 || r.B[0][1] != 11 || r.C[3][31] != 12 || r.D[0][7] != 13 {
+		t.Errorf("the record is %+v", r)
+	}
+	for _, change := range [][2]string{
+		{".row", ".col"}, {"f32 ", "f32"}, {"0000000b ", "000000b "}, {"0000000b ", "0000000b0000000b "},
+		{" " + strings.Repeat("0000000b", 32), " "}, {"0000000d", "0000000g"},
+		{strings.Repeat("0000000d", 128), strings.Repeat("0000000d", 64)},
+		{strings.Repeat("0000000b", 32), strings.Repeat("0000000b", 17*32)},
+	} {
+		row := strings.Replace(syncRow, change[0], change[1], 1)
+		if got, err := ParseMMASyncs([]byte(row + "\n")); err == nil {
+			t.Errorf("ParseMMASyncs accepted %.40q for %.40q: %+v", change[1], change[0], got)
+		}
+	}
+}

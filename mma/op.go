@@ -1,0 +1,182 @@
+package mma
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.com/leafhopper/internal/hopper"
+)
+
+// A Type is the type of the elements of an operand. Its zero value is none.
+type Type uint8
+
+// The types. A TF32 is an f32 word whose low 13 bits do not count.
+const (
+	BF16 Type = 1 + iota
+	F16
+	TF32
+	E4M3
+	E5M2
+	S8
+	U8
+	F64
+	F32 // of C and D alone
+	S32 // likewise
+)
+
+var types = [...]struct {
+	name   string
+	size   int
+	format hopper.Format
+}{
+	BF16: {"bf16", 2, hopper.BF16},
+	F16:  {"f16", 2, hopper.F16},
+	TF32: {"tf32", 4, hopper.TF32},
+	E4M3: {"e4m3", 1, hopper.E4M3},
+	E5M2: {"e5m2", 1, hopper.E5M2},
+	S8:   {name: "s8", size: 1},
+	U8:   {name: "u8", size: 1},
+	F64:  {name: "f64", size: 8},
+	F32:  {"f32", 4, hopper.F32},
+	S32:  {name: "s32", size: 4},
+}
+
+// String returns the type as PTX writes it.
+func (t Type) String() string {
+	if t == 0 || int(t) >= len(types) {
+		return fmt.Sprintf("Type(%d)", uint8(t))
+	}
+	return types[t].name
+}
+
+// A Shape is the sizes of A, M by K, B, K by N, and D, M by N.
+type Shape uint8
+
+// The shapes.
+const (
+	M16N8K16 Shape = iota
+	M16N8K4
+	M16N8K8
+	M16N8K32
+	M8N8K4
+	M8N8K16
+)
+
+var shapes = [...]struct {
+	name string
+	m, k int
+}{
+	M16N8K16: {"m16n8k16", 16, 16},
+	M16N8K4:  {"m16n8k4", 16, 4},
+	M16N8K8:  {"m16n8k8", 16, 8},
+	M16N8K32: {"m16n8k32", 16, 32},
+	M8N8K4:   {"m8n8k4", 8, 4},
+	M8N8K16:  {"m8n8k16", 8, 16},
+}
+
+// N is the number of columns of B and D in every shape.
+const N = 8
+
+// M returns the number of rows of A and D, 16 or 8. Like K it panics if s is none of the constants.
+func (s Shape) M() int { return shapes[s].m }
+
+// K returns how many products an instruction adds to each element of D.
+func (s Shape) K() int { return shapes[s].k }
+
+// String returns the shape as PTX writes it.
+func (s Shape) String() string {
+	if int(s) >= len(shapes) {
+		return fmt.Sprintf("Shape(%d)", uint8(s))
+	}
+	return shapes[s].name
+}
+
+// An Op is the instruction without its operands. A has rows and B columns side by side (.row.col), the only layouts
+// that these shapes have.
+type Op struct {
+	Shape Shape
+	A, B  Type
+	D     Type // and of C
+	// Saturate is .satfinite: the sum is clamped to s32 and does not wrap. For integers only.
+	Saturate bool
+}
+
+// String returns the instruction as PTX writes it, without mma.sync.aligned.
+func (op Op) String() string {
+	sat := ""
+	if op.Saturate {
+		sat = ".satfinite"
+	}
+	return fmt.Sprintf("%v.row.col%s.%v.%v.%v.%v", op.Shape, sat, op.D, op.A, op.B, op.D)
+}
+
+// families are what is multiplied with each other: any two types of in, with any sum and in any shape.
+var families = [...]struct {
+	in, sums []Type
+	shapes   []Shape
+}{
+	{[]Type{BF16}, []Type{F32}, []Shape{M16N8K8, M16N8K16}},
+	{[]Type{F16}, []Type{F32, F16}, []Shape{M16N8K8, M16N8K16}},
+	{[]Type{TF32}, []Type{F32}, []Shape{M16N8K4, M16N8K8}},
+	{[]Type{E4M3, E5M2}, []Type{F32, F16}, []Shape{M16N8K16, M16N8K32}},
+	{[]Type{S8, U8}, []Type{S32}, []Shape{M8N8K16, M16N8K16, M16N8K32}},
+	{[]Type{F64}, []Type{F64}, []Shape{M8N8K4, M16N8K4, M16N8K8, M16N8K16}},
+}
+
+// Validate reports what of op no instruction of compute capability 9.0 has (PTX 9.7.14.5.14).
+func (op Op) Validate() error {
+	for _, f := range families {
+		if !slices.Contains(f.in, op.A) || !slices.Contains(f.in, op.B) {
+			continue
+		}
+		switch {
+		case !slices.Contains(f.sums, op.D):
+			return fmt.Errorf("mma: %v: D is %v, sums of %v times %v are %v", op, op.D, op.A, op.B, list(f.sums))
+		case !slices.Contains(f.shapes, op.Shape):
+			return fmt.Errorf("mma: %v: the shapes of %v times %v are %v", op, op.A, op.B, list(f.shapes))
+		case op.Saturate && op.D != S32:
+			return fmt.Errorf("mma: %v: .satfinite exists only for integer types, %v is floating-point", op, op.D)
+		}
+		return nil
+	}
+	return fmt.Errorf("mma: %v: nothing multiplies %v by %v", op, op.A, op.B)
+}
+
+// list writes names as a choice.
+func list[T fmt.Stringer](all []T) string {
+	var names []string
+	for _, x := range all {
+		names = append(names, x.String())
+	}
+	return strings.Join(names, " or ")
+}
+
+// Parse returns the instruction that PTX writes so, such as m16n8k16.row.col.f32.bf16.bf16.f32, with or without
+// mma.sync.aligned before it.
+func Parse(text string) (Op, error) {
+	words := strings.Split(strings.TrimPrefix(text, "mma.sync.aligned."), ".")
+	op := Op{Saturate: len(words) == 8 && words[3] == "satfinite"}
+	if op.Saturate {
+		words = slices.Delete(words, 3, 4)
+	}
+	if len(words) != 7 {
+		return Op{}, fmt.Errorf("mma: %q is no instruction: want a shape, row.col, perhaps satfinite, and four types", text)
+	}
+	for s := range shapes {
+		if shapes[s].name == words[0] {
+			op.Shape = Shape(s)
+		}
+	}
+	for t := range types {
+		for i, x := range []*Type{&op.D, &op.A, &op.B} {
+			if types[t].name == words[3+i] {
+				*x = Type(t)
+			}
+		}
+	}
+	if got := op.String(); !strings.HasSuffix(text, got) {
+		return Op{}, fmt.Errorf("mma: %q is none of the instructions here; the nearest is %s", text, got)
+	}
+	return op, op.Validate()
+}
