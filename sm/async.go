@@ -112,7 +112,7 @@ func (w *Warpgroup) reads(op wgmma.Op, a wgmma.Operand, b wgmma.Descriptor) {
 	if h == nil {
 		return
 	}
-	e := event{mark: w.mark(), op: "MMA", manner: mma}
+	e := event{mark: w.mark(), op: "MMA", manner: products}
 	w.mmas.next(h, &e)
 	if a, ok := a.(wgmma.Descriptor); ok {
 		w.operandAt(operand{"A", "row", a, wgmma.Major(op.TransposeA), op.Kind, wgmma.M}, e)

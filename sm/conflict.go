@@ -28,7 +28,7 @@ func (a *agent) disordered(what conflict, c *cta, from, end int, number, with ui
 			switch {
 			case w.manner&sourced != 0:
 				rule = RuleSource
-			case w.manner&mma != 0:
+			case w.manner&products != 0:
 				rule = RuleWGMMA
 			}
 		}
@@ -88,7 +88,7 @@ func (e *event) lacks(a *agent) string {
 			e.bar.nameFor(a), e.phase, who)
 	case e.manner&sourced != 0:
 		return fmt.Sprintf(": %s knows of no WaitGroupRead or WaitGroup that %s", who, covers)
-	case e.manner&mma != 0:
+	case e.manner&products != 0:
 		return fmt.Sprintf(": %s knows of no WaitGroup that %s", who, covers)
 	case e.of != nil:
 		return fmt.Sprintf(": %s knows of no WaitAll, WaitAsync or phase with ArriveAsync that covers it", who)

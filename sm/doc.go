@@ -94,6 +94,6 @@
 // when the context ends, and a deferred Unlock lets all end, Launch says who had the turn.
 //
 // Sources: CUDA C++ Programming Guide; PTX ISA 9.1, sections 9.7.9.6 (shuffles), 9.7.9.25 to 9.7.9.27 (copies),
-// 9.7.13 (barriers, fences and atomics), 9.7.14.5 (ldmatrix, stmatrix) and 9.7.15 (wgmma);
+// 9.7.13 (barriers, fences and atomics), 9.7.14.5 (mma, ldmatrix, stmatrix) and 9.7.15 (wgmma);
 // libcu++ (barrier, pipeline, memcpy_async).
 package sm

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/mma"
 	"example.com/leafhopper/sm"
 )
 
@@ -129,4 +131,43 @@ func ExampleShflDown() {
 	})
 	fmt.Println(err, sum)
 	// Output: <nil> 32640
+}
+
+// A warp multiplies A, 16 by 32, by B, 32 by 8, in two steps of K = 16, both row by row in shared memory.
+func ExampleWarp_MMA() {
+	const n, k = mma.N, 32
+	op := mma.Op{Shape: mma.M16N8K16, A: mma.BF16, B: mma.BF16, D: mma.F32}
+	var out [16][n]float32
+	err := sm.Launch(context.Background(), sm.Config{Block: sm.Dim3{X: 32}, Check: true}, func(block *sm.Block) {
+		as, bs := sm.Shared[bf16.BF16](block, 16*k, 16), sm.Shared[bf16.BF16](block, k*n, 16)
+		block.Start(sm.Warps(0, 1, func(w *sm.Warp) {
+			for i := range 16 * k {
+				as.Store(w, i, bf16.FromFloat32(float32(i/k-i%k)))
+			}
+			for i := range k * n {
+				bs.Store(w, i, bf16.FromFloat32(float32(i/n%5+i%n%3)))
+			}
+			w.SyncWarp()
+			f := op.FragmentD()
+			a, b, d := op.FragmentA().Make(), op.FragmentB().Make(), f.Make()
+			for at := 0; at < k; at += op.Shape.K() {
+				w.LoadMatrix(func(lane int) sm.Region { return as.At(lane%16*k + at + lane/16*8) }, a)
+				w.LoadMatrixTrans(func(lane int) sm.Region { return bs.At((at + lane) * n) }, b)
+				w.MMA(op, d, a, b)
+			}
+			for lane := range mma.Lanes {
+				for i := range f.Elements() {
+					row, col := f.Coord(lane, i)
+					out[row][col] = f.Float32(d, lane, i)
+				}
+			}
+		}))
+	})
+	// Row 10, column 7: the sum over k of (10-k)·(k%5 + 7%3).
+	want := 0
+	for i := range k {
+		want += (10 - i) * (i%5 + 7%3)
+	}
+	fmt.Println(err, out[10][7], want)
+	// Output: <nil> -527 -527
 }

@@ -37,6 +37,8 @@ const (
 	RuleStart
 	// RuleWGMMA: wgmma.mma_async is issued and waited for as PTX 9.7.15 defines it.
 	RuleWGMMA
+	// RuleMMA: mma.sync is an instruction that there is, of as many registers as it has (PTX 9.7.14.5).
+	RuleMMA
 	// RulePipeline: cuda::pipeline is used as libcu++ defines it.
 	RulePipeline
 	// RulePanic: code of the kernel does not panic.
@@ -79,6 +81,7 @@ var ruleText = [...]string{
 	RuleShared:    "shared memory",
 	RuleStart:     "start of agents",
 	RuleWGMMA:     "wgmma",
+	RuleMMA:       "mma",
 	RulePipeline:  "pipeline",
 	RulePanic:     "panic",
 	RuleAgent:     "agent",

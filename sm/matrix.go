@@ -1,5 +1,11 @@
 package sm
 
+import (
+	"strings"
+
+	"example.com/leafhopper/mma"
+)
+
 // The shape .m8n8.b16 of ldmatrix and stmatrix: a row is 8 elements of 2 bytes.
 const (
 	matrixRows = 8
@@ -9,7 +15,8 @@ const (
 // LoadMatrix is ldmatrix of len(r) matrices, 1, 2 or 4, of 8 rows of 8 elements of 16 bits (PTX 9.7.14.5, ldmatrix
 // .m8n8.b16). Row i of matrix m is the 16 bytes, aligned to 16, at the beginning of what row returns for lane 8m+i;
 // others are not asked. r[m][lane] becomes the lane's register of matrix m: of row lane/4 the elements 2(lane%4), in
-// the lower half, and the next. These are the fragments of mma, and of an accumulator ([wgmma.AccumulatorCoord]).
+// the lower half, and the next. These are the fragments of [Warp.MMA], and of an accumulator
+// ([wgmma.AccumulatorCoord]).
 func (w *Warp) LoadMatrix(row func(lane int) Region, r [][warpSize]uint32) {
 	w.enter("LoadMatrix")
 	for i, x := range w.rows(row, len(r), generic) {
@@ -47,6 +54,19 @@ func (w *Warp) StoreMatrixTrans(row func(lane int) Region, r [][warpSize]uint32)
 		for k := range x {
 			x[k] = uint16(r[i/matrixRows][k*4+i%matrixRows/2] >> (i % 2 * 16))
 		}
+	}
+}
+
+// MMA is mma.sync: D = A·B + D by the warp, done when it returns (PTX 9.7.14.5.14). Registers are as LoadMatrix has
+// them; [mma.Op.FragmentD] says which elements of D are a lane's. Threads that are agents of their own cannot do it, nor
+// load or store matrices.
+func (w *Warp) MMA(op mma.Op, d, a, b [][warpSize]uint32) {
+	w.enter("MMA")
+	start := w.cta.launch.Trace.now()
+	err := mma.Sync(op, d, a, b)
+	w.cta.launch.Trace.multiplied(&w.agent, start)
+	if err != nil {
+		w.failWith(err, RuleMMA, "%s", strings.TrimPrefix(err.Error(), "mma: "))
 	}
 }
 

@@ -3,7 +3,10 @@ package sm_test
 import (
 	"testing"
 
+	"github.com/x448/float16"
+
 	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/mma"
 	"example.com/leafhopper/sm"
 	"example.com/leafhopper/tile"
 	"example.com/leafhopper/wgmma"
@@ -127,6 +130,75 @@ func TestEpilogue(t *testing.T) {
 	}
 }
 
+// TestMMA has the warps of a warpgroup multiply twice, as attention does: S = Q·K, where a column of K lies side by side,
+// then O = S·V, where S stays in its registers and V lies row by row.
+func TestMMA(t *testing.T) {
+	const m, n = 64, 16 // rows of Q, S and O; all else
+	op := mma.Op{Shape: mma.M16N8K16, A: mma.F16, B: mma.F16, D: mma.F16}
+	last := op // whose sums are exact
+	last.D = mma.F32
+	q, k, v := func(i, j int) int { return (i - 2*j) % 5 }, func(i, j int) int { return (3*i + j) % 4 },
+		func(i, j int) int { return (i + 5*j) % 7 }
+	var o [m][n]float32
+	cfg := sm.Config{Block: sm.Dim3{X: 128}}
+	cfg.Reset = func() { o = [m][n]float32{} }
+	kernel := func(b *sm.Block) {
+		qs, ks, vs := sm.Shared[float16.Float16](b, m*n, 16), sm.Shared[float16.Float16](b, n*n, 16),
+			sm.Shared[float16.Float16](b, n*n, 16)
+		b.Warpgroups(func(w *sm.Warpgroup) {
+			fill := func(x *sm.Array[float16.Float16], rows int, f func(i, j int) int) {
+				for i := range rows * n {
+					x.Store(w, i, float16.Fromfloat32(float32(f(i/n, i%n))))
+				}
+			}
+			fill(qs, m, q)
+			fill(ks, n, func(i, j int) int { return k(j, i) })
+			fill(vs, n, v)
+			w.SyncThreads()
+			for i := range 4 {
+				warp := w.Warp(i)
+				var a, s, b [4][32]uint32
+				warp.LoadMatrix(func(lane int) sm.Region { return qs.At((16*i+lane%16)*n + lane/16*8) }, a[:])
+				warp.LoadMatrix(func(lane int) sm.Region { return ks.At((lane/16*8+lane%8)*n + lane/8%2*8) }, b[:])
+				warp.MMA(op, s[:2], a[:], b[:2])
+				warp.MMA(op, s[2:], a[:], b[2:])
+				warp.LoadMatrixTrans(func(lane int) sm.Region { return vs.At(lane%16*n + lane/16*8) }, b[:])
+				for half := range 2 {
+					f := last.FragmentD()
+					d := f.Make()
+					warp.MMA(last, d, s[:], b[2*half:][:2])
+					for lane := range 32 {
+						for e := range f.Elements() {
+							row, col := f.Coord(lane, e)
+							o[16*i+row][8*half+col] = f.Float32(d, lane, e)
+						}
+					}
+				}
+			}
+		})
+	}
+	silent(t, cfg, kernel)
+	var tr sm.Trace
+	cfg.Trace = &tr
+	if err := launch(t, cfg, kernel); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(readTrace(t, &tr), "CTA (0,0,0), warp 3", "mma"); n != 4 {
+		t.Errorf("%d instructions of a warp in the trace, want 4", n)
+	}
+	for i := range m {
+		for j := range n {
+			want := 0
+			for x := range n * n {
+				want += q(i, x%n) * k(x%n, x/n) * v(x/n, j)
+			}
+			if o[i][j] != float32(want) {
+				t.Fatalf("row %d, column %d is %v, want %d", i, j, o[i][j], want)
+			}
+		}
+	}
+}
+
 // TestMatrixMisuse has what PTX leaves undefined, or no instruction does, in each mode; and what is known under Check.
 func TestMatrixMisuse(t *testing.T) {
 	var r [4][32]uint32
@@ -163,6 +235,16 @@ func TestMatrixMisuse(t *testing.T) {
 		{"the same row twice", func(w *sm.Warp, x *sm.Array[uint16]) {
 			w.StoreMatrix(func(lane int) sm.Region { return x.At(8 * (lane % 31)) }, r[:])
 		}, sm.RuleRace, true, []string{"lanes 0 and 31 store the same row, elements 0 to 7 of x"}},
+		{"registers", func(w *sm.Warp, x *sm.Array[uint16]) {
+			w.MMA(mma.Op{Shape: mma.M16N8K8, A: mma.BF16, B: mma.BF16, D: mma.F32}, r[:], r[:2], r[:2])
+		}, sm.RuleMMA, false, []string{": MMA: m16n8k8.row.col.f32.bf16.bf16.f32: 2 registers of B, want 1"}},
+		{"no instruction", func(w *sm.Warp, x *sm.Array[uint16]) {
+			w.MMA(mma.Op{A: mma.BF16, B: mma.F16, D: mma.F32}, r[:], r[:], r[:2])
+		}, sm.RuleMMA, false, []string{": MMA: m16n8k16.row.col.f32.bf16.f16.f32: nothing multiplies bf16 by f16"}},
+		{"no element", func(w *sm.Warp, x *sm.Array[uint16]) {
+			f := mma.Op{Shape: mma.M16N8K8, A: mma.BF16, B: mma.BF16, D: mma.F32}.FragmentD()
+			f.SetBits(r[:], 31, 4, 1)
+		}, sm.RulePanic, false, []string{"at matrix_test.go:", "mma: element 4 of lane 31"}},
 		{"unwritten", func(w *sm.Warp, x *sm.Array[uint16]) { w.LoadMatrix(row(x), r[:]) }, sm.RuleUnwritten, true,
 			[]string{": LoadMatrix: elements 0 to 255 of x, which nobody has written"}},
 		{"by a function that does something itself", func(w *sm.Warp, x *sm.Array[uint16]) {

@@ -75,7 +75,7 @@ func (w *Warpgroup) WaitGroup(n int) {
 	start := w.cta.launch.Trace.now()
 	err := w.issuer().WaitGroup(n)
 	w.mmas.wait(w.run.history, n)
-	w.cta.launch.Trace.multiplied(w, start)
+	w.cta.launch.Trace.multiplied(&w.agent, start)
 	w.check(err)
 }
 

@@ -10,7 +10,7 @@ const (
 	combines                    // it is a reduction or an atomic, which those of others do not disturb
 	generic                     // in the generic proxy, that of loads and stores
 	sourced                     // it is the source of a bulk store
-	mma                         // by a wgmma instruction
+	products                    // of a wgmma instruction
 	sets                        // it is an atomic that does not read
 	wide                        // it is an atomic of 8 bytes, else of 4
 	looks                       // it is an atomic that may not change anything: of the operation only
@@ -224,7 +224,7 @@ func (o *order) judge(h *history, x cell, number uint32) (conflict, uint32) {
 		return unordered, last
 	case !fenced && e.manner&(generic|writes) == 0 && w.manner&generic != 0:
 		return unfenced, last
-	case e.manner&mma != 0 && w.layout.box != nil && w.layout.Swizzle != e.layout.Swizzle:
+	case e.manner&products != 0 && w.layout.box != nil && w.layout.Swizzle != e.layout.Swizzle:
 		return misread, last
 	case e.manner&writes == 0 && !o.combined(readers):
 		return fine, nobody

@@ -85,7 +85,7 @@ var ours = map[string]bool{}
 
 func init() {
 	self := packageOf(runtime.FuncForPC(reflect.ValueOf(Launch).Pointer()).Name())
-	for _, name := range []string{"sm", "tile", "barrier", "wgmma", "pipeline"} {
+	for _, name := range []string{"sm", "tile", "barrier", "wgmma", "mma", "pipeline"} {
 		ours[strings.TrimSuffix(self, "sm")+name] = true
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // A Trace collects what the agents of a launch did when: copies in flight, waits that took
-// time, matrix instructions, which run when WaitGroup covers them, and what the kernel marks
+// time, matrix instructions, those of wgmma when WaitGroup covers them, and what the kernel marks
 // with Span. The zero value is ready; a launch that has it in its Config adds to it.
 //
 // A load of a free launch lands while it is issued: its span is that of the copying. Under
@@ -118,12 +118,12 @@ func (t *Trace) copied(c *copyOp) {
 		timeline.Arg{Key: "operation", Value: c.op})
 }
 
-// multiplied adds the instructions that a wait of w, begun at start, has covered.
-func (t *Trace) multiplied(w *Warpgroup, start time.Time) {
+// multiplied adds the instructions that a wait of a, begun at start, has covered, or the one of a warp.
+func (t *Trace) multiplied(a *agent, start time.Time) {
 	if t == nil {
 		return
 	}
-	t.add(laneKey{w.cta.idx, w.String(), false}, spanMMA, start, time.Now())
+	t.add(laneKey{a.cta.idx, a.String(), false}, spanMMA, start, time.Now())
 }
 
 // Span marks what the agent does until it calls the function returned, such as "epilogue",
