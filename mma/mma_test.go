@@ -120,6 +120,7 @@ func TestErrors(t *testing.T) {
 		{"m16n8k8.col.col.f32.f16.f16.f32", "none of the instructions here"},
 		{"m16n8k16.row.col.f32.f16.f16.f16", "none of the instructions here"},
 		{"m16n8k64.row.col.s32.s4.s4.s32", "none of the instructions here"},
+		{"xm16n8k16.row.col.f32.f16.f16.f32", "none of the instructions here"},
 		{"m16n8k16.row.col.f32.f16", "is no instruction"},
 	} {
 		if _, err := mma.Parse(c.text); err == nil || !strings.Contains(err.Error(), c.want) ||

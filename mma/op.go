@@ -155,7 +155,8 @@ func list[T fmt.Stringer](all []T) string {
 // Parse returns the instruction that PTX writes so, such as m16n8k16.row.col.f32.bf16.bf16.f32, with or without
 // mma.sync.aligned before it.
 func Parse(text string) (Op, error) {
-	words := strings.Split(strings.TrimPrefix(text, "mma.sync.aligned."), ".")
+	text = strings.TrimPrefix(text, "mma.sync.aligned.")
+	words := strings.Split(text, ".")
 	op := Op{Saturate: len(words) == 8 && words[3] == "satfinite"}
 	if op.Saturate {
 		words = slices.Delete(words, 3, 4)
@@ -175,7 +176,7 @@ func Parse(text string) (Op, error) {
 			}
 		}
 	}
-	if got := op.String(); !strings.HasSuffix(text, got) {
+	if got := op.String(); got != text {
 		return Op{}, fmt.Errorf("mma: %q is none of the instructions here; the nearest is %s", text, got)
 	}
 	return op, op.Validate()
