@@ -62,7 +62,8 @@ const (
 	// RuleLayout: wgmma's matrix descriptor has the swizzle that a tensor load laid the operand out with, and by its
 	// start, offsets and base offset what is next in the operand is next in the box: in the row, the next row, or
 	// the like in another box (PTX 9.7.15.5.1, shared memory matrix layout). What comes in one dimension, as by
-	// LoadBulk, may have been laid out before, and is not judged; so may core matrices. An operand that was swizzled
+	// LoadBulk, may have been laid out before, and is not judged; so may core matrices, and of rows that lie side by side
+	// in global memory every eight. Rows may go on in those of another tensor. An operand that was swizzled
 	// before has to come that way: by a map of no swizzle it looks like one whose swizzle was forgotten.
 	RuleLayout
 	// RulePhase: whoever waits for a phase of an mbarrier sees it end before the phase after it does, by what the

@@ -27,7 +27,7 @@ func (l *layout) rows() bool {
 }
 
 // dense reports whether the rows of the box lie side by side in global memory too. They may then be those of several
-// matrices, one behind the other.
+// matrices, one behind the other, or eight by eight those of anything: somebody has arranged them before.
 func (l *layout) dense() bool {
 	shared, global := l.box.Step(1)
 	return global <= int64(shared)
@@ -121,16 +121,19 @@ func (w *Warpgroup) follows(x *operand, last, next spot, i, j int) {
 	ok := false
 	switch {
 	case i > 0 && same:
-		ok = step == span || i%8 == 0 && a.steps(step+7*span) // eight rows of a window, and then its next
+		// Or eight rows of a window, and then its next.
+		ok = step == span || i%8 == 0 && (a.steps(step+7*span) || a.dense() && step%(8*span) == span)
 	case i > 0 && a.box.Rank() == 2 && b.box.Rank() == 2: // the first row of a box comes behind the last
 		size := a.box.SharedBytes()
 		ok = last.at-a.at >= size-span && next.at-b.at < span
-		like := a.box.SameTensor(b.box) && a.column == b.column
-		if begins := size/span - i; begins%8 > 0 { // in this row: maybe that is a step of K too far
+		same := a.box.SameTensor(b.box)
+		like := same && a.column == b.column
+		if begins := size/span - i; begins%8 > 0 && same { // in this row: maybe that is a step of K too far
 			ok = ok && like
 		}
 		// Or the rows of a window, and then the like of its next, which another load has brought.
-		ok = ok || like && i%8 == 0 && next.at-b.at == last.at-a.at-7*span
+		from, to := last.at-a.at-7*span, next.at-b.at
+		ok = ok || like && i%8 == 0 && (to == from || a.dense() && (to-from)%(8*span) == 0)
 	case i > 0:
 		ok = true
 	case j%span > 0:

@@ -23,6 +23,11 @@ func split(s tile.Swizzle, columns, rows, blocks uint32) *tile.TensorMap {
 	})
 }
 
+// packed is that of boxes of so many rows of 128 bytes, which lie side by side in global memory.
+func packed(rows uint32) *tile.TensorMap {
+	return mapped(tile.Config{Dims: []uint64{64, 2048}, Box: []uint32{64, rows}, Swizzle: tile.Swizzle128B})
+}
+
 func mapped(cfg tile.Config) *tile.TensorMap {
 	m, err := sm.NewTensorMap(make([]bf16.BF16, 512*256), cfg)
 	assert(err == nil, "%v", err)
@@ -136,8 +141,10 @@ func operandsIn() []operandIn {
 			k(112, by128), "(row 0, k 8) of A is row 1, byte 0"},
 		{"a step of K beyond the row", a, several(part(by64, 32, 64), 2, 32, 0), []desc{k(4096, by64), k(4096+32, by64)},
 			k(64, by64), "(row 63, k 0) of A is row 0, byte 0"},
-		{"a step of K beyond the row, and then another matrix", a, []box{{part(by64, 32, 64), 0, 0, 0},
-			{part(by64, 32, 32), 4096, 0, 0}}, []desc{k(0, by64), k(512, by64)}, k(64, by64), "(row 63, k 0) of A is row 0"},
+		{"a causal convolution, whose first rows are another tensor's", a, []box{{part(by128, 64, 3), 0, 0, 61},
+			{part(by128, 64, 64), 3 * 128, 0, 0}}, []desc{k(0, by128), k(128, by128), k(256+32, by128)}, desc{}, ""},
+		{"a convolution whose last rows are another tensor's", a, []box{{part(by128, 64, 64), 0, 0, 0},
+			{part(by128, 64, 8), 8192, 0, 64}}, []desc{k(0, by128), k(128, by128), k(7*128, by128)}, desc{}, ""},
 		{"SBO to the middle of another box", op(16), []box{{part(by128, 64, 8), 0, 0, 0}, {part(by128, 64, 64), 1024, 0, 8}},
 			[]desc{k(0, by128), k(1024, by128)}, desc{SBO: 2048, Swizzle: by128}, "(column 8, k 0) of B is row 8"},
 		{"rows in order, of boxes that continue each other", a, several(part(by128, 64, 64), 2, 0, 64),
@@ -160,9 +167,14 @@ func operandsIn() []operandIn {
 			[]desc{{Start: 128, SBO: 1280, Swizzle: by128}, {Start: 256 + 32, SBO: 1280, Swizzle: by128}},
 			desc{Start: 128, SBO: 1152, Swizzle: by128}, "(row 8, k 0) of A is row 10, byte 0"},
 		{"pixels that are linear in rows", a, several(split(by128, 64, 8, 4), 2, 0, 8), []desc{k(0, by128)}, desc{}, ""},
-		{"panels that are packed in global memory", bT(128), one(mapped(tile.Config{
-			Dims: []uint64{64, 2048}, Box: []uint32{64, 128}, Swizzle: by128,
-		})), []desc{mn(2048, by128, 8192), mn(0, by128, 4096)}, desc{}, ""},
+		{"panels that are packed in global memory", bT(128), one(packed(128)), []desc{mn(2048, by128, 8192), mn(0, by128, 4096)}, desc{}, ""},
+		{"swizzle atoms that are packed in global memory, k block by k block", a, one(packed(128)),
+			[]desc{{SBO: 2048, Swizzle: by128}, {Start: 1024 + 32, SBO: 2048, Swizzle: by128}},
+			desc{SBO: 512, Swizzle: by128}, "(row 8, k 0) of A is row 4, byte 0"},
+		{"swizzle atoms of several loads, k block by k block", a, several(packed(32), 4, 0, 32),
+			[]desc{{SBO: 2048, Swizzle: by128}, {Start: 1024, SBO: 2048, Swizzle: by128}}, desc{}, ""},
+		{"swizzle atoms that are packed in global memory, MN-major", bT(128), one(packed(32)),
+			[]desc{{LBO: 1024, SBO: 2048, Swizzle: by128}}, desc{}, ""},
 		{"core matrices that are packed in global memory", a, one(mapped(tile.Config{
 			Dims: []uint64{8, 16384}, Box: []uint32{8, 256},
 		})), []desc{{LBO: 128, SBO: 256}, {LBO: 1024, SBO: 128}}, desc{}, ""},
