@@ -193,7 +193,11 @@ func modify[T Number](t *Thread, a *Array[T], op string, how manner, f func(old 
 			r.pass()
 			break
 		}
-		r.waits = unchanged(fmt.Sprintf("%s to change from %v", a.cta.where(&t.agent, a.offset, a.offset+size), old))
+		what := a.cta.where(&t.agent, a.offset, a.offset+size)
+		if r.history != nil && uint32(a.cta.cells[a.offset]) == nobody {
+			what += unwrittenText + ","
+		}
+		r.waits = unchanged(fmt.Sprintf("%s to change from %v", what, old))
 		r.doze(nil, pollPause, true)
 	}
 	return old

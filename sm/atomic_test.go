@@ -182,6 +182,14 @@ func TestAtomicDeadlock(t *testing.T) {
 			contains(t, f, "all 3 agents wait", c.want, "threads missing")
 		}
 	}
+	err := launch(t, in(modes[1], block(2)), func(b *sm.Block) {
+		lock := sm.Shared[int32](b, 1, 16)
+		b.Threads(func(t *sm.Thread) {
+			for sm.AtomicCAS(t, lock, 0, 1) != 0 {
+			}
+		})
+	})
+	faultOf(t, err, sm.RuleDeadlock, "for element 0 of lock, which nobody has written before, to change from -286331154")
 }
 
 // TestAtomicPatience: loops that come to an end are none, even if they look for long before others do something.
