@@ -58,6 +58,7 @@ type history struct {
 	dirty        bool      // it has accessed something since own[0] was raised
 	recent       [4]uint32 // its last events, by the numbers that they had
 	numbered     int       // when the order had numbered them so often
+	atomic       judged    // its last
 }
 
 // A count is a component of who counts it: how much is over, and of that how much is fenced.

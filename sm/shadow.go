@@ -104,7 +104,7 @@ func (o *order) note(h *history, e event) uint32 {
 		o.renumber()
 	}
 	if h.numbered != o.numbered {
-		h.numbered, h.recent = o.numbered, [len(h.recent)]uint32{}
+		h.numbered, h.recent, h.atomic = o.numbered, [len(h.recent)]uint32{}, judged{}
 	}
 	kept, i := new(event), uint32(len(o.events)) // not &e, which would move to the heap each time
 	*kept = e
@@ -178,10 +178,24 @@ func (c *cta) bare(at, n int) {
 	}
 }
 
+// A judged is an atomic that is among the readers of what an event has written at an address.
+type judged struct {
+	cta           *cta
+	at            int
+	writer, event uint32
+}
+
 // access judges an access of n bytes of c's shared memory that a is about to make or to issue.
 func (a *agent) access(c *cta, at, n int, number uint32) {
 	o, h := c.cluster.order, a.run.history
 	cells := c.cellsOf(at, n)
+	if o.events[number].manner&combines != 0 {
+		atomic := judged{c, at, uint32(cells[0]), number}
+		if atomic == h.atomic { // a in a loop, whom others have since been judged against
+			return
+		}
+		h.atomic = atomic
+	}
 	var was, now cell // of the byte before
 	for i, x := range cells {
 		if i == 0 || x != was {
