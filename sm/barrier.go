@@ -49,16 +49,24 @@ func (b *Barrier) of(a *agent) *mbar {
 	if m == nil {
 		a.fail(RuleBarrier, "CTA %v has not declared barrier %d: cluster.sync comes before it is used", b.cta.idx, b.at)
 	}
-	m.comesAfterInit(a)
+	m.comesAfter(a, &m.made)
 	return m
 }
 
-// comesAfterInit reports a use of the barrier by one who has not been told of its Init.
-func (m *mbar) comesAfterInit(a *agent) {
-	if h, e := a.run.history, &m.init; h != nil && e.count > 0 {
+// comesAfter reports a use of the barrier by one who has not been told of another.
+func (m *mbar) comesAfter(a *agent, e *event) {
+	if h := a.run.history; h != nil && e.count > 0 {
 		if known, _ := h.knows(e.component, e.count); !known {
-			a.fail(RuleBarrier, "%s: not ordered after the Init by %v%s", m.nameFor(a), e.mark, e.lacks(a))
+			a.fail(RuleBarrier, "%s: not ordered after the %s by %v%s", m.nameFor(a), e.op, e.mark, e.lacks(a))
 		}
+	}
+}
+
+// make notes that a has made the barrier what it is, by Init or Invalidate.
+func (m *mbar) make(a *agent) {
+	if h := a.run.history; h != nil {
+		h.dirty = true
+		m.made = event{mark: a.mark(), op: a.run.op, component: h.own[0].component, count: h.now()}
 	}
 }
 
@@ -81,13 +89,11 @@ func (b *Barrier) Init(a Agent, n int) {
 	m.phase, m.expected, m.expects, m.arrived = 0, 0, m.expects[:0], mark{}
 	m.loads, m.observed, m.dropped, m.leaving = 0, 0, false, 0
 	m.told, m.seen = meeting{remembers: true}, m.seen[:0]
-	if h := g.run.history; h != nil {
-		h.dirty = true
-		m.init = event{mark: g.mark(), component: h.own[0].component, count: h.now()}
-	}
+	m.make(g)
 }
 
-// Invalidate ends the barrier's life (mbarrier.inval, ~barrier of libcu++).
+// Invalidate ends the barrier's life (mbarrier.inval, ~barrier of libcu++). It comes after all that others do with the
+// barrier, and before they Init it again; what does not is known under Check.
 func (b *Barrier) Invalidate(a Agent) {
 	g, m := b.local(a, "Invalidate")
 	m.mu.Lock()
@@ -98,7 +104,14 @@ func (b *Barrier) Invalidate(a Agent) {
 	if m.loads > m.observed {
 		g.fail(RuleExit, "%s: the load by %v has not been waited for", m.name(), m.loaded)
 	}
+	for i := range m.seen {
+		m.comesAfter(g, &m.seen[i])
+	}
+	if h := g.run.history; h != nil && !h.knowsAll(&m.told.coming[0]) {
+		g.fail(RuleBarrier, "%s: not ordered after all arrivals (last: %v): %v does not know of them", m.name(), m.arrived, g)
+	}
 	m.b.Invalidate()
+	m.make(g)
 }
 
 // Arrive arrives once for each of the agent's threads (arrive of libcu++,

@@ -231,7 +231,7 @@ func (t *Thread) receivers(mask uint16, bar *Barrier) (to []*mbar) {
 		if m == nil {
 			t.fail(RuleBarrier, "CTA %v has not declared %s", c.idx, own.name())
 		}
-		m.comesAfterInit(&t.agent)
+		m.comesAfter(&t.agent, &m.made)
 		to = append(to, m)
 	}
 	return to

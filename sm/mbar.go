@@ -28,7 +28,7 @@ type mbar struct {
 	copies  uint32  // the component of those that complete bytes, if there are any
 	done    uint32  // phases that it counts
 	seen    []event // under Check, the waits that have seen the last of them end
-	init    event   // the same of Init
+	made    event   // the same of the last Init or Invalidate
 
 	// Of the current phase, for reports:
 	expected int // bytes

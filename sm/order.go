@@ -120,6 +120,16 @@ func (h *history) knows(component, n uint32) (known, fenced bool) {
 	return known, fenced
 }
 
+// knowsAll reports whether all is known that a tally counts.
+func (h *history) knowsAll(t *tally) bool {
+	for component, n := range t.at {
+		if known, _ := h.knows(uint32(component), n); !known {
+			return false
+		}
+	}
+	return true
+}
+
 // fence is fence.proxy.async.
 func (h *history) fence() {
 	if h == nil {

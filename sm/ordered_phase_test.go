@@ -1,6 +1,7 @@
 package sm_test
 
 import (
+	"sync/atomic"
 	"testing"
 
 	"example.com/leafhopper/bf16"
@@ -87,6 +88,70 @@ func phaseUnordered() []unordered {
 					got := x.Load(w, 16*i+3)
 					assert(broken || got == int32(16*i+3), "buffer %d has %d", i, got)
 					empty[0].Arrive(w.Thread(0))
+				}
+			})
+		},
+	}, {
+		name: "a barrier that ends while another may yet wait for it", cfg: block(2), rule: sm.RuleBarrier,
+		kernel: func(b *sm.Block, broken bool) {
+			bar := b.Barrier()
+			b.Threads(func(t *sm.Thread) {
+				if t.Rank() == 0 {
+					bar.Init(t, 2)
+				}
+				t.SyncThreads()
+				bar.ArriveAndWait(t) // first
+				if !broken {
+					t.SyncThreads()
+				}
+				if t.Rank() == 1 {
+					bar.Invalidate(t) // second
+				}
+			})
+		},
+	}, {
+		name: "a barrier that ends while another may yet arrive", cfg: block(2), rule: sm.RuleBarrier,
+		kernel: func(b *sm.Block, broken bool) {
+			x, bar := sm.Shared[int32](b, 1, 16), b.Barrier()
+			b.Threads(func(t *sm.Thread) {
+				if t.Rank() == 0 {
+					bar.Init(t, 2)
+				}
+				t.SyncThreads()
+				if t.Rank() == 0 {
+					x.Store(t, 0, 1)
+					bar.Arrive(t) // first
+				}
+				if !broken {
+					t.SyncThreads()
+				}
+				if t.Rank() == 1 {
+					bar.Invalidate(t) // second
+				}
+			})
+		},
+	}, {
+		name: "a barrier that lives again before its end is known", cfg: block(2), rule: sm.RuleBarrier,
+		kernel: func(b *sm.Block, broken bool) {
+			bar := b.Barrier()
+			var ended atomic.Bool
+			b.Threads(func(t *sm.Thread) {
+				if t.Rank() == 0 {
+					bar.Init(t, 1)
+				}
+				t.SyncThreads()
+				if t.Rank() == 0 {
+					bar.Invalidate(t) // first
+					ended.Store(true)
+				}
+				if !broken {
+					t.SyncThreads()
+				}
+				if t.Rank() == 1 {
+					for !ended.Load() {
+						t.ThreadFence(sm.ScopeBlock)
+					}
+					bar.Init(t, 1) // second
 				}
 			})
 		},
