@@ -242,7 +242,7 @@ func (d *Accumulator) touch(method string) {
 
 func (d *Accumulator) checkPending(method string) {
 	if d.checked {
-		const format = "Accumulator.%s: %d instructions on it are pending, WaitGroup must cover them first"
+		const format = "Accumulator.%s: %d instructions on it are pending, CommitGroup and WaitGroup must cover them first"
 		panic(misuse(RulePending, format, method, d.pending))
 	}
 }

@@ -164,7 +164,7 @@ func (f *Fragment) touch(method string) *registers {
 	r := f.registers()
 	if r.pending > 0 && r.checked {
 		panic(misuse(RulePending, "Fragment.%s: %d instructions that read it are pending, "+
-			"WaitGroup must cover them first", method, r.pending))
+			"CommitGroup and WaitGroup must cover them first", method, r.pending))
 	}
 	r.touched = now()
 	return r
