@@ -167,8 +167,9 @@ const (
 // ThreadFence is __threadfence and its kin. Go orders memory by itself; but that an access of shared
 // memory comes before another, or before the end of another CTA whose it is, is known, where a flag in memory
 // says so, from fences of both sides: after the access or between it and the flag, and after
-// the flag has been read, of ScopeCluster or wider if they are of two CTAs. Nothing sees the flag: of fences without
-// one, which is later is a matter of the moment.
+// the flag has been read, of ScopeCluster or wider if they are of two CTAs. Nothing sees the flag, which may be Go's:
+// of fences without one, or on the wrong side of it, which is later is a matter of the moment, so that not every seed
+// of [Explore] tells.
 func (a *agent) ThreadFence(s Scope) {
 	a.enter("ThreadFence")
 	if !a.cta.launch.Check {

@@ -41,6 +41,24 @@ func passed(b *sm.Block, write, read func(t *sm.Thread, message *sm.Array[int32]
 // atomicUnordered is atomics and what comes before or after them, with too little in between.
 func atomicUnordered() []unordered {
 	return []unordered{{
+		// Nothing tells the fence from one that comes before a flag which nobody sees: it orders who fences later.
+		name: "a lock whose fence comes behind the unlocking", cfg: block(6), rule: sm.RuleRace, rare: true,
+		kernel: func(b *sm.Block, broken bool) {
+			counted(b, func(t *sm.Thread, x *sm.Array[int32]) {
+				for range 3 {
+					for sm.AtomicCAS(t, x, 0, 1) != 0 {
+					}
+					t.ThreadFence(sm.ScopeBlock)
+					x.Store(t, 3, x.Load(t, 3)+1) // both
+					if !broken {
+						t.ThreadFence(sm.ScopeBlock)
+					}
+					sm.AtomicStore(t, x, 0)
+					t.ThreadFence(sm.ScopeBlock)
+				}
+			})
+		},
+	}, {
 		name: "an atomic and a load", cfg: block(3), rule: sm.RuleRace,
 		kernel: func(b *sm.Block, broken bool) {
 			counted(b, func(t *sm.Thread, x *sm.Array[int32]) {
