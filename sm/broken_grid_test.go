@@ -108,6 +108,17 @@ func gridTwins() []twin {
 	}}
 }
 
+// TestGridSyncEarly: CTAs that wait before the last has begun are no deadlock.
+func TestGridSyncEarly(t *testing.T) {
+	for range 60 {
+		if err := launch(t, sm.Config{Grid: sm.Dim3{X: 264}, Cooperative: true}, func(b *sm.Block) {
+			b.Threads(func(t *sm.Thread) { t.GridSync() })
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestSpinBesideGridSync: an agent that looks again and again for what nobody changes is not one that may come to
 // grid.sync, nor is a try of an mbarrier.
 func TestSpinBesideGridSync(t *testing.T) {

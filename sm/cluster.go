@@ -206,6 +206,11 @@ func (c *cluster) rest() {
 		race.Acquire(unsafe.Pointer(c))
 		l.deadlock(c)
 	}
+	l.rest()
+}
+
+// rest stops the launch if all that has begun waits, some for grid.sync.
+func (l *launch) rest() {
 	if l.Cooperative && !l.stopped() && l.dead() {
 		race.Acquire(unsafe.Pointer(l))
 		l.deadlock(l.all...)

@@ -258,9 +258,12 @@ func (l *launch) run(ctx context.Context) error {
 	for range l.resident() {
 		l.all = append(l.all, newCluster(l))
 	}
+	l.active.Add(1) // those that have begun may wait for those that have not
 	for _, c := range l.all {
 		l.next(c)
 	}
+	l.active.Add(-1)
+	l.rest()
 	if l.sched != nil {
 		l.sched.begin()
 	}
