@@ -68,7 +68,7 @@ func (c Cluster) LoadBulkMulticast(mask uint16, offset int, src Global, at, size
 
 func (c Cluster) checkTile(mask uint16, offset int, m *TensorMap, coord []int32, bars []barrier.Barrier) error {
 	const op = "multicast"
-	if err := m.check(op, coord); err != nil {
+	if err := m.checkRead(op, coord); err != nil {
 		return err
 	}
 	if err := c.checkMask(op, mask, bars); err != nil {

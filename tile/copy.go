@@ -22,6 +22,11 @@ import (
 // multiple of 16 bytes (the hardware faults), when offset is not a multiple of
 // 128, when the box does not fit dst, when m has no memory, or when bar cannot
 // take the bytes: it is not alive, or their balance would leave its range.
+//
+// Through an im2col map (.im2col) the coordinates C, W, [H, [D,]] N are followed by
+// the offsets of W, H and D, of 16, 8 or 5 bits in rank 3, 4 or 5 (of more the
+// hardware takes the low ones, here it is an error). A start outside the bounding box
+// is an error (the hardware faults).
 func Load(dst *Shared, offset int, m *TensorMap, coord []int32, bar *barrier.Barrier) error {
 	if err := checkLoad(dst, offset, m, coord); err != nil {
 		return err
@@ -43,7 +48,9 @@ func Load(dst *Shared, offset int, m *TensorMap, coord []int32, bar *barrier.Bar
 // the row. Only at the end of Config.Global is such a granule cut short.
 //
 // Store reports an error, and writes nothing, under the conditions of Load and
-// when any coordinate is negative (the hardware faults).
+// when any coordinate is negative (the hardware faults). Through an im2col map
+// (.im2col_no_offs) there are no offsets, and the bounding box must lie inside the
+// tensor (the hardware faults).
 //
 // Stores through a map whose rows overlap, or whose padding is another row's
 // data, write those bytes in no defined order.
@@ -56,7 +63,7 @@ func Store(m *TensorMap, coord []int32, src *Shared, offset int) error {
 }
 
 func checkLoad(dst *Shared, offset int, m *TensorMap, coord []int32) error {
-	if err := m.check("load", coord); err != nil {
+	if err := m.checkRead("load", coord); err != nil {
 		return err
 	}
 	return dst.checkTile("load", "destination", m, offset)
@@ -67,6 +74,22 @@ func checkStoreTile(m *TensorMap, coord []int32, src *Shared, offset int) error 
 		return err
 	}
 	return src.checkTile("store", "source", m, offset)
+}
+
+// checkRead validates a copy from global memory.
+func (m *TensorMap) checkRead(op string, coord []int32) error {
+	if m == nil || !m.im2col {
+		return m.check(op, coord)
+	}
+	n := m.rank - 2
+	if len(coord) != m.rank+n {
+		return fmt.Errorf("tile: %s: %d coordinates for an im2col map of rank %d, want %[3]d and %d offsets",
+			op, len(coord), m.rank, n)
+	}
+	if err := m.checkOffsets(op, coord[m.rank:]); err != nil {
+		return err
+	}
+	return m.check(op, coord[:m.rank])
 }
 
 // check validates what loads and stores have in common.
@@ -81,6 +104,8 @@ func (m *TensorMap) check(op string, coord []int32) error {
 	case int64(coord[0])*int64(m.elem)%16 != 0:
 		return fmt.Errorf("tile: %s: inner coordinate %d of %v is %d bytes, not a multiple of 16",
 			op, coord[0], m.typ, int64(coord[0])*int64(m.elem))
+	case m.im2col:
+		return m.checkStart(op, coord)
 	}
 	return nil
 }
@@ -95,6 +120,9 @@ func (m *TensorMap) checkWrite(op string, coord []int32) error {
 			return fmt.Errorf("tile: %s: coordinate %d of dimension %d is negative", op, c, d)
 		}
 	}
+	if m.im2col {
+		return m.checkInside(op)
+	}
 	return nil
 }
 
@@ -103,29 +131,43 @@ func (m *TensorMap) checkWrite(op string, coord []int32) error {
 type window struct {
 	lo, hi [maxRank]int
 	at     int64 // offset in global memory of the element at index 0, inside or not
+
+	// In im2col mode only the channels are clipped so. These coordinates say which pixels are inside.
+	column []int32
 }
 
 // window intersects the box at coord with the tensor.
 func (m *TensorMap) window(coord []int32) (w window) {
+	if m.im2col {
+		w.hi = m.n
+		w.lo[0], w.hi[0] = m.clip(0, int64(coord[0]), m.n[0])
+		w.column = coord
+		return w
+	}
 	for d := range maxRank {
 		w.hi[d] = m.n[d]
 		if d >= m.rank {
 			continue
 		}
-		c, n := int64(coord[d]), m.n[d]
-		if c < 0 {
-			w.lo[d] = int(min(ceilDiv(-c, m.step[d]), int64(n)))
-		}
-		inside := int64(0)
-		if c < m.dims[d] {
-			inside = ceilDiv(m.dims[d]-c, m.step[d])
-		}
-		w.hi[d] = max(w.lo[d], int(min(inside, int64(n))))
+		c := int64(coord[d])
+		w.lo[d], w.hi[d] = m.clip(d, c, m.n[d])
 		// A product that wraps belongs to a coordinate outside; the sum is used
 		// only after the indices inside have been added back, exact modulo 2^64.
 		w.at += c * (m.stride[d] / m.step[d])
 	}
 	return w
+}
+
+// clip returns which of n elements that begin at coordinate c of a dimension lie in the tensor: lo to hi-1.
+func (m *TensorMap) clip(d int, c int64, n int) (lo, hi int) {
+	if c < 0 {
+		lo = int(min(ceilDiv(-c, m.step[d]), int64(n)))
+	}
+	inside := int64(0)
+	if c < m.dims[d] {
+		inside = ceilDiv(m.dims[d]-c, m.step[d])
+	}
+	return lo, max(lo, int(min(inside, int64(n))))
 }
 
 // ceilDiv returns ceil(a/b) for positive a and b.
@@ -158,6 +200,10 @@ func (m *TensorMap) planes(w *window, offset int, yield func(plane)) {
 	if w.empty() {
 		return
 	}
+	if w.column != nil {
+		m.pixels(w, offset, yield)
+		return
+	}
 	at := w.at + int64(w.lo[0])*m.stride[0] + int64(w.lo[1])*m.stride[1]
 	for i4 := w.lo[4]; i4 < w.hi[4]; i4++ {
 		for i3 := w.lo[3]; i3 < w.hi[3]; i3++ {
@@ -175,7 +221,7 @@ func (m *TensorMap) planes(w *window, offset int, yield func(plane)) {
 
 func (m *TensorMap) load(dst []byte, offset int, coord []int32) {
 	w := m.window(coord)
-	if w.lo != ([maxRank]int{}) || w.hi != m.n {
+	if w.lo != ([maxRank]int{}) || w.hi != m.n || m.im2col {
 		m.fillBox(dst, offset)
 	}
 	n := (w.hi[0] - w.lo[0]) * m.elem

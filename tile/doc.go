@@ -37,6 +37,9 @@
 //	taken         ■  .  .  ■  .  .  ■
 //	tile row      0        1        2
 //
+// An im2col map ([Im2col]) has no box: its copies take pixels of images in a row, those that one tap of a
+// convolution's filter meets, which makes the operand of an implicit GEMM.
+//
 // # Swizzle
 //
 // A tile is stored row after row, dimension 0 fastest. With a swizzle a row
@@ -89,6 +92,6 @@
 //
 // Sources: PTX ISA 9.1, sections 5.5 (tensors), 9.7.9.25 (bulk copies) and
 // 9.7.9.27 (tensor copies, bulk groups); CUDA C++ Programming Guide, asynchronous
-// copies with the TMA; CUDA driver API, cuTensorMapEncodeTiled; and the
-// recordings in testdata.
+// copies with the TMA; CUDA driver API, cuTensorMapEncodeTiled and
+// cuTensorMapEncodeIm2col; and the recordings in testdata.
 package tile

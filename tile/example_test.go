@@ -55,6 +55,53 @@ func Example() {
 	// Output: 706 17097 17097
 }
 
+// A convolution of an image of 4x3 pixels by 2x2 taps, with padding 1 in front: its 12 positions, of which these are 6,
+// meet other pixels with every tap.
+func ExampleIm2col() {
+	const w, h = 4, 3
+	global := make([]byte, w*h*16) // 16 channels of a byte
+	for i := range w * h {
+		global[16*i] = byte('a' + i)
+	}
+	m, err := tile.NewTensorMap(tile.Config{
+		DataType: tile.Uint8,
+		Global:   global,
+		Dims:     []uint64{16, w, h, 1},
+		Strides:  []uint64{16, w * 16, w * h * 16},
+		Im2col: &tile.Im2col{
+			PixelBoxLowerCorner: []int32{-1, -1}, PixelBoxUpperCorner: []int32{-1, -1},
+			ChannelsPerPixel: 16, PixelsPerColumn: 6,
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	smem, err := tile.NewShared(m.SharedBytes())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for tapH := range int32(2) {
+		for tapW := range int32(2) {
+			if err := tile.Load(smem, 0, m, []int32{0, 1, -1, 0, tapW, tapH}, nil); err != nil {
+				fmt.Println(err)
+				return
+			}
+			column := ""
+			for i := range 6 {
+				column += string(max(smem.Bytes()[16*i], '.'))
+			}
+			fmt.Println(tapW, tapH, column)
+		}
+	}
+	// Output:
+	// 0 0 ...abc
+	// 1 0 ..abcd
+	// 0 1 bc.efg
+	// 1 1 cdefgh
+}
+
 // The edge of a tensor: what lies outside is filled by a load and dropped by a
 // store, except that stores clip to granules of 16 bytes.
 func ExampleStore() {

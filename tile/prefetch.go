@@ -4,7 +4,7 @@ package tile
 // instruction is a hint to bring the box into the L2 cache of the GPU (PTX
 // cp.async.bulk.prefetch.tensor), and a CPU prefetches rows by itself.
 func Prefetch(m *TensorMap, coord []int32) error {
-	return m.check("prefetch", coord)
+	return m.checkRead("prefetch", coord)
 }
 
 // PrefetchBulk is the same for size bytes at an offset of global memory, under

@@ -11,17 +11,30 @@ import (
 // TestSpans: a load writes the bytes that Spans says, and a store does not depend on any others.
 func TestSpans(t *testing.T) {
 	const offset, poison = 128, 0xEE
-	for _, box := range [][]uint32{{64, 5}, {32, 7}, {16, 9, 2}} {
+	im2col := &tile.Im2col{
+		PixelBoxLowerCorner: []int32{1, 0}, PixelBoxUpperCorner: []int32{0, -1}, ChannelsPerPixel: 32, PixelsPerColumn: 9,
+	}
+	for _, box := range [][]uint32{{64, 5}, {32, 7}, {16, 9, 2}, nil} {
 		for s := range tile.Swizzle(4) {
-			if span := s.Span(); span > 0 && int(box[0]) > span {
+			cfg := tile.Config{
+				DataType: tile.Uint8, Swizzle: s, Box: box,
+				Dims: []uint64{80, 20, 4}[:len(box)], Strides: []uint64{80, 1600}[:max(len(box)-1, 0)],
+			}
+			width, coord := uint32(32), []int32{64, 17, 3}[:len(box)] // partly outside
+			load := coord
+			if box != nil {
+				width = box[0]
+			} else {
+				cfg.Im2col, cfg.Dims, cfg.Strides = im2col, []uint64{80, 5, 4, 4}, []uint64{80, 400, 1600}
+				coord, load = []int32{64, 3, 2, 3}, []int32{64, 3, 2, 3, 1, 1}
+			}
+			if span := s.Span(); span > 0 && int(width) > span {
 				continue
 			}
 			t.Run(fmt.Sprint(box, s), func(t *testing.T) {
 				data := bytes.Repeat([]byte{1}, 80*20*4)
-				m, err := tile.NewTensorMap(tile.Config{
-					Global: data, DataType: tile.Uint8, Swizzle: s, Box: box,
-					Dims: []uint64{80, 20, 4}[:len(box)], Strides: []uint64{80, 1600}[:len(box)-1],
-				})
+				cfg.Global = data
+				m, err := tile.NewTensorMap(cfg)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -44,9 +57,8 @@ func TestSpans(t *testing.T) {
 					})
 					return in
 				}
-				coord := []int32{64, 17, 3}[:len(box)] // partly outside
 				fill(poison)
-				if err := tile.Load(shared, offset, m, coord, nil); err != nil {
+				if err := tile.Load(shared, offset, m, load, nil); err != nil {
 					t.Fatal(err)
 				}
 				for i, in := range spanned(nil) {

@@ -18,9 +18,9 @@ const (
 )
 
 // Config describes a tensor in global memory and the box that copies move, the
-// arguments of cuTensorMapEncodeTiled but for L2 promotion, a hint. (There are no
-// im2col maps.) The rank is len(Dims); dimension 0 is the innermost, whose elements
-// lie side by side.
+// arguments of cuTensorMapEncodeTiled, or with Im2col of cuTensorMapEncodeIm2col,
+// but for L2 promotion, a hint. The rank is len(Dims); dimension 0 is the innermost,
+// whose elements lie side by side.
 type Config struct {
 	DataType DataType
 
@@ -33,9 +33,10 @@ type Config struct {
 	Dims    []uint64 // elements in each dimension, 1 to 2^32
 	Strides []uint64 // bytes from one index to the next in dimensions 1 to rank-1
 
-	Box []uint32 // extent of the box in each dimension, 1 to 256
-	// ElementStrides takes only every so many-th element of the box, 1 to 8 in
-	// each dimension; nil is 1 everywhere. The one of dimension 0 is checked
+	Box    []uint32 // extent of the box in each dimension, 1 to 256; none with Im2col
+	Im2col *Im2col  // nil for tiled mode
+	// ElementStrides takes only every so many-th element of the box, or pixel, 1 to 8
+	// in each dimension; nil is 1 everywhere. The one of dimension 0 is checked
 	// and then ignored, as the hardware does without interleaving.
 	ElementStrides []uint32
 
@@ -58,7 +59,10 @@ type TensorMap struct {
 	dims   [maxRank]int64
 	stride [maxRank]int64 // bytes between neighbours of the box: global stride times step
 	step   [maxRank]int64 // element strides; 1 in dimension 0
-	n      [maxRank]int   // elements moved: ceil(box / step)
+	n      [maxRank]int   // elements moved: ceil(box / step), or in im2col mode channels and pixels
+
+	im2col    bool
+	low, high [maxSpatial]int64 // first and last coordinates of the bounding box
 
 	elem  int // bytes of an element
 	row   int // bytes of a row of the box
@@ -67,8 +71,8 @@ type TensorMap struct {
 	mask  int // Swizzle.mask
 }
 
-// NewTensorMap validates cfg as the driver does (cuTensorMapEncodeTiled on
-// compute capability 9.0) and returns the map. In addition it refuses what the
+// NewTensorMap validates cfg as the driver does (cuTensorMapEncodeTiled and
+// cuTensorMapEncodeIm2col on compute capability 9.0) and returns the map. In addition it refuses what the
 // driver cannot see: interleaved layouts, boxes over [MaxBoxBytes], and, when
 // Global is set, a tensor that ends beyond it. Like the driver it accepts a box
 // larger than the tensor and strides smaller than a row.
@@ -81,17 +85,24 @@ func NewTensorMap(cfg Config) (*TensorMap, error) {
 			return nil, err
 		}
 	}
+	box := cfg.Box
+	if cfg.Im2col != nil {
+		if err := cfg.Im2col.check(cfg.Dims); err != nil {
+			return nil, err
+		}
+		box = []uint32{cfg.Im2col.ChannelsPerPixel, cfg.Im2col.PixelsPerColumn}
+	}
 	size := cfg.DataType.Size()
-	row := int(cfg.Box[0]) * size
+	row := int(box[0]) * size
 	if row%16 != 0 {
 		return nil, fmt.Errorf("tile: box row of %d elements of %v is %d bytes, not a multiple of 16",
-			cfg.Box[0], cfg.DataType, row)
+			box[0], cfg.DataType, row)
 	}
 	pitch := row
 	if span := cfg.Swizzle.Span(); span != 0 {
 		if row > span {
 			return nil, fmt.Errorf("tile: box row of %d elements of %v is %d bytes, more than the span %d of %v",
-				cfg.Box[0], cfg.DataType, row, span, cfg.Swizzle)
+				box[0], cfg.DataType, row, span, cfg.Swizzle)
 		}
 		pitch = span
 	}
@@ -103,21 +114,31 @@ func NewTensorMap(cfg Config) (*TensorMap, error) {
 	}
 	for d := range maxRank {
 		m.dims[d], m.step[d], m.n[d] = 1, 1, 1
-		if d >= m.rank {
-			continue
-		}
-		m.dims[d] = int64(cfg.Dims[d])
-		m.n[d] = int(cfg.Box[d])
+	}
+	for d, dim := range cfg.Dims {
+		m.dims[d] = int64(dim)
 		if d == 0 {
 			continue
 		}
 		if cfg.ElementStrides != nil {
-			step := int(cfg.ElementStrides[d])
-			m.step[d] = int64(step)
-			m.n[d] = (m.n[d] + step - 1) / step
+			m.step[d] = int64(cfg.ElementStrides[d])
 		}
 		m.stride[d] = int64(cfg.Strides[d-1]) * m.step[d]
-		// rows*row was in bounds before, so it fits even 32 bits times 256.
+	}
+	if cfg.Im2col != nil {
+		if err := m.bound(cfg.Im2col); err != nil {
+			return nil, err
+		}
+	}
+	for d, n := range box {
+		m.n[d] = int(n)
+		if d == 0 {
+			continue
+		}
+		if !m.im2col {
+			m.n[d] = int(ceilDiv(int64(n), m.step[d]))
+		}
+		// rows*row was in bounds before, so it fits even 32 bits times 1024.
 		m.rows *= m.n[d]
 		if m.rows*row > MaxBoxBytes {
 			return nil, fmt.Errorf("tile: box of %d rows of %d bytes in dimensions 0 to %d "+
@@ -154,8 +175,10 @@ func (cfg *Config) checkScalars() error {
 	case len(cfg.Strides) != rank-1:
 		return fmt.Errorf("tile: %d strides for rank %d, want %d (dimension 0 has none)",
 			len(cfg.Strides), rank, rank-1)
-	case len(cfg.Box) != rank:
+	case cfg.Im2col == nil && len(cfg.Box) != rank:
 		return fmt.Errorf("tile: %d box extents for rank %d", len(cfg.Box), rank)
+	case cfg.Im2col != nil && cfg.Box != nil:
+		return fmt.Errorf("tile: %d box extents and im2col, which has none", len(cfg.Box))
 	case cfg.ElementStrides != nil && len(cfg.ElementStrides) != rank:
 		return fmt.Errorf("tile: %d element strides for rank %d", len(cfg.ElementStrides), rank)
 	}
@@ -166,8 +189,10 @@ func (cfg *Config) checkDim(d int) error {
 	if v := cfg.Dims[d]; v < 1 || v > maxDim {
 		return fmt.Errorf("tile: dims[%d] = %d is outside 1 to 2^32", d, v)
 	}
-	if v := cfg.Box[d]; v < 1 || v > maxBox {
-		return fmt.Errorf("tile: box[%d] = %d is outside 1 to %d", d, v, maxBox)
+	if cfg.Im2col == nil {
+		if v := cfg.Box[d]; v < 1 || v > maxBox {
+			return fmt.Errorf("tile: box[%d] = %d is outside 1 to %d", d, v, maxBox)
+		}
 	}
 	if cfg.ElementStrides != nil {
 		if v := cfg.ElementStrides[d]; v < 1 || v > maxStep {
@@ -208,8 +233,16 @@ func (cfg *Config) checkExtent() error {
 	return fmt.Errorf("tile: tensor of at least %d bytes in global memory of %d", need, have)
 }
 
-// Rank returns the number of dimensions.
+// Rank returns the number of dimensions of the tensor.
 func (m *TensorMap) Rank() int { return m.rank }
+
+// BoxRank returns the number of dimensions of a box in shared memory: Rank, but 2 in im2col mode, channels and pixels.
+func (m *TensorMap) BoxRank() int {
+	if m.im2col {
+		return 2
+	}
+	return m.rank
+}
 
 // DataType returns the element type.
 func (m *TensorMap) DataType() DataType { return m.typ }

@@ -19,6 +19,18 @@ func base() tile.Config {
 	}
 }
 
+// im2col returns what breaks base made one in im2col mode.
+func im2col(change func(*tile.Config)) func(*tile.Config) {
+	return func(c *tile.Config) {
+		c.Box, c.Dims, c.Strides = nil, []uint64{64, 9, 7, 2}, []uint64{128, 1152, 8064}
+		c.Im2col = &tile.Im2col{
+			PixelBoxLowerCorner: []int32{-1, -1}, PixelBoxUpperCorner: []int32{-1, -1},
+			ChannelsPerPixel: 64, PixelsPerColumn: 1024,
+		}
+		change(c)
+	}
+}
+
 func TestTensorMapErrors(t *testing.T) {
 	for _, c := range []struct {
 		change func(*tile.Config)
@@ -60,6 +72,18 @@ func TestTensorMapErrors(t *testing.T) {
 		{func(c *tile.Config) {
 			c.Global, c.Dims, c.Strides = make([]byte, 1<<10), []uint64{8, 1 << 32}, []uint64{1<<40 - 16}
 		}, "over 2^64 bytes in dimension 1"},
+		{func(c *tile.Config) { c.Box, c.Im2col = nil, &tile.Im2col{} }, "im2col: rank 2 (length of dims) is outside 3 to 5"},
+		{im2col(func(c *tile.Config) { c.Box = []uint32{64, 8} }), "2 box extents and im2col"},
+		{im2col(func(c *tile.Config) { c.Im2col.PixelBoxLowerCorner = []int32{0} }),
+			"lower corner of 1 elements for rank 4, want 2"},
+		{im2col(func(c *tile.Config) { c.Im2col.PixelBoxUpperCorner = nil }), "upper corner of 0 elements for rank 4"},
+		{im2col(func(c *tile.Config) { c.Im2col.PixelBoxLowerCorner[1] = -129 }),
+			"lower corner[1] = -129 is outside -128 to 127 in rank 4"},
+		{im2col(func(c *tile.Config) { c.Im2col.PixelBoxUpperCorner[0] = 128 }), "upper corner[0] = 128"},
+		{im2col(func(c *tile.Config) { c.Im2col.ChannelsPerPixel = 257 }), "257 channels per pixel"},
+		{im2col(func(c *tile.Config) { c.Im2col.PixelsPerColumn = 1025 }), "1025 pixels per column"},
+		{im2col(func(c *tile.Config) { c.Im2col.PixelBoxLowerCorner[1] = 6 }),
+			"bounding box of 6 to 5 in dimension 2 of 7 is empty"},
 	} {
 		cfg := base()
 		c.change(&cfg)
@@ -89,6 +113,10 @@ func TestTensorMapLimits(t *testing.T) {
 			c.Swizzle, c.Box, c.ElementStrides = tile.SwizzleNone, []uint32{256, 256}, []uint32{8, 2}
 		},
 		"NaN for float": func(c *tile.Config) { c.Fill = tile.FillNaN },
+		"im2col":        im2col(func(*tile.Config) {}),
+		"im2col of one pixel": im2col(func(c *tile.Config) {
+			c.Im2col.PixelBoxLowerCorner, c.Im2col.PixelBoxUpperCorner = []int32{8, 6}, []int32{0, 0}
+		}),
 	} {
 		cfg := base()
 		change(&cfg)

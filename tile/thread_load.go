@@ -135,18 +135,18 @@ func (c Cluster) receivers(mask uint16, bars []barrier.Barrier) (to []receiver) 
 
 // tileTransfer is the load of a box, whose units are its rows.
 func (m *TensorMap) tileTransfer(offset int, coord []int32, to []receiver) *Transfer {
-	from, lead := point(coord), offset%swizzlePeriod
+	from, n, lead := point(coord), len(coord), offset%swizzlePeriod
 	t := newTransfer(m.rows, m.row, to)
 	t.fetch = func() []byte {
 		staged := make([]byte, lead+m.SharedBytes())
-		m.load(staged, lead, from[:m.rank])
+		m.load(staged, lead, from[:n])
 		return staged
 	}
 	t.put = func(dst, staged []byte, lo, hi int) { m.copyRows(dst, offset, staged, lead, lo, hi) }
 	t.whole = func() {
 		for i, r := range to {
 			if i == 0 {
-				m.load(r.mem, offset, from[:m.rank])
+				m.load(r.mem, offset, from[:n])
 			} else {
 				m.copyRows(r.mem, offset, to[0].mem, offset, 0, m.rows)
 			}

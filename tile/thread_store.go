@@ -47,7 +47,7 @@ func (t *Thread) ReduceBulk(dst Global, at int, op ReduceOp, typ DataType, src *
 }
 
 // point copies a coordinate, which belongs to the caller.
-func point(coord []int32) (c [maxRank]int32) {
+func point(coord []int32) (c [maxRank + maxSpatial]int32) {
 	copy(c[:], coord)
 	return c
 }
