@@ -47,48 +47,66 @@ func newMap(t testing.TB, cfg tile.Config) *tile.TensorMap {
 
 // Every map that the driver accepted is accepted, every other refused.
 func TestTensorMapGolden(t *testing.T) {
-	calls, err := golden.ParseMapCalls(readGolden(t, "tensormap.txt.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(calls) != 9000 {
-		t.Fatalf("%d calls in the file, want 9000", len(calls))
-	}
-	for i := range calls {
-		if text, err := replay.TensorMap(&calls[i]); text != "" || err != nil {
-			t.Errorf("line %d: %s, %v", i+2, text, err)
+	for _, f := range []struct {
+		name  string
+		calls int
+	}{{"tensormap.txt.gz", 9000}, {"tensormap_im2col.txt.gz", 3000}} {
+		calls, err := golden.ParseMapCalls(readGolden(t, f.name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(calls) != f.calls {
+			t.Fatalf("%d calls in %s, want %d", len(calls), f.name, f.calls)
+		}
+		for i := range calls {
+			if text, err := replay.TensorMap(&calls[i]); text != "" || err != nil {
+				t.Errorf("%s, line %d: %s, %v", f.name, i+2, text, err)
+			}
 		}
 	}
+}
+
+// replayCopies replays the copies of the files and counts them: loads, multicasts, stores, reductions and those that
+// faulted.
+func replayCopies(t *testing.T, names ...string) (n [5]int) {
+	t.Helper()
+	for _, name := range names {
+		copies, err := golden.ParseCopies(readGolden(t, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range copies {
+			c := &copies[i]
+			switch {
+			case c.Done < 0:
+				n[4]++
+			case c.Red != 0:
+				n[3]++
+			case c.Kind == golden.KindStore:
+				n[2]++
+			default:
+				n[c.Multicast]++
+			}
+			if text, err := replay.Copy(c); text != "" || err != nil {
+				t.Errorf("%s, copy %d: %s, %v", name, i, text, err)
+			}
+		}
+	}
+	return n
 }
 
 // Every recorded load leaves the same shared memory and signals the same bytes; every store and every reduction
 // leaves the same global memory, and shared memory as it was.
 func TestCopyGolden(t *testing.T) {
-	var copies []golden.Copy
-	for _, name := range []string{"tma.bin.gz", "tma_tf32.bin.gz"} {
-		some, err := golden.ParseCopies(readGolden(t, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		copies = append(copies, some...)
+	if n := replayCopies(t, "tma.bin.gz", "tma_tf32.bin.gz"); n != [5]int{907, 0, 725, 130, 0} {
+		t.Errorf("replayed %d", n)
 	}
-	var loads, stores, reductions int
-	for i := range copies {
-		c := &copies[i]
-		switch {
-		case c.Kind == golden.KindLoad:
-			loads++
-		case c.Red == 0:
-			stores++
-		default:
-			reductions++
-		}
-		if text, err := replay.Copy(c); text != "" || err != nil {
-			t.Errorf("copy %d: %s, %v", i, text, err)
-		}
-	}
-	if loads != 907 || stores != 725 || reductions != 130 {
-		t.Errorf("%d loads, %d stores, %d reductions replayed, want 907, 725, 130", loads, stores, reductions)
+}
+
+// The same through im2col maps. Those on which the GPU faulted are errors, and touch nothing.
+func TestIm2colGolden(t *testing.T) {
+	if n := replayCopies(t, "tma_im2col.bin.gz", "tma_im2col_edge.bin.gz"); n != [5]int{575, 86, 266, 73, 48} {
+		t.Errorf("replayed %d", n)
 	}
 }
 

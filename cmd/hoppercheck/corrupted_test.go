@@ -20,6 +20,9 @@ var corruptions = []struct {
 	{"tensormap.txt", replaceIn(" 0\n", " 1\n"), "the driver refused"},
 	{"tma.bin", flipAt(1), "record 1499: "},
 	{"tma.bin", func(_ *testing.T, data []byte) { data[4*8] ^= 16 }, "record 0: load"}, // bytes signalled
+	{"tensormap_im2col.txt", replaceIn(" 1\n", " 0\n"), "the driver accepted"},
+	{"tma_im2col.bin", flipAt(1), "record 999: "},
+	{"tma_im2col_edge.bin", func(_ *testing.T, data []byte) { clear(data[4*8 : 4*9]) }, "record 0: load"}, // its fault
 	{"tma_illegal.txt", replaceIn("crd 14,", "crd 16,"), "record 0: {Kind:1"},
 	{"tma_tf32.txt", replaceIn("-> 0065c000", "-> 0065a000"), "record 0: 0065b282 through"},
 	{"wgmma_bf16.bin", flipAt(4), "record 127: m64n8k16.f32.bf16.bf16"},
@@ -94,7 +97,8 @@ func TestCorruptedRows(t *testing.T) {
 // What cannot be read is one line and status 2, whatever the other files say.
 func TestUnreadable(t *testing.T) {
 	good := recording(t, "tma_tf32.txt")
-	for _, name := range []string{"mbarrier.txt", "tensormap.txt", "tma.bin", "tma_illegal.txt", "tma_tf32.txt",
+	for _, name := range []string{"mbarrier.txt", "tensormap.txt", "tensormap_im2col.txt", "tma.bin", "tma_illegal.txt",
+		"tma_tf32.txt",
 		"wgmma_s8.bin", "wgmma_desc.bin", "reduce.txt", "warp.txt", "atomic.txt", "cluster.jsonl", "cublas.json",
 		"cublas_fp8_tf32.json"} {
 		data := recording(t, name)

@@ -29,8 +29,11 @@ func named(pattern string) *regexp.Regexp { return regexp.MustCompile("^(?:" + p
 var kinds = []kind{
 	{named(`mbarrier\.txt`), "scripts on an mbarrier", parsed(golden.ParseScripts, replayScript)},
 	{named(`tensormap\.txt`), "calls of cuTensorMapEncodeTiled", parsed(golden.ParseMapCalls, replay.TensorMap)},
+	{named(`tensormap_im2col\.txt`), "calls of cuTensorMapEncodeIm2col", parsed(golden.ParseMapCalls, replay.TensorMap)},
 	{named(`tma\.bin`), "tile copies", parsed(golden.ParseCopies, replay.Copy)},
 	{named(`tma_tf32\.bin`), "tile copies through tf32 maps", parsed(golden.ParseCopies, replay.Copy)},
+	{named(`tma_im2col\.bin`), "copies through im2col maps", parsed(golden.ParseCopies, replay.Copy)},
+	{named(`tma_im2col_edge\.bin`), "copies through im2col maps that fault", parsed(golden.ParseCopies, replay.Copy)},
 	{named(`tma_illegal\.txt`), "tile copies that fault", parsed(golden.ParseRefused, replayRefused)},
 	{named(`tma_tf32\.txt`), "words loaded as tf32", parsed(golden.ParseWords, replay.Word)},
 	{named(`reduce\.txt`), "reductions in every place", parsed(golden.ParseReductions, replay.Reduction)},

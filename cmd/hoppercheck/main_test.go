@@ -67,8 +67,9 @@ func TestModule(t *testing.T) {
 	want := map[string]int{
 		"mbarrier.txt.gz": 414, "tensormap.txt.gz": 9000, "tma.bin.gz": 1500, "tma_tf32.bin.gz": 262,
 		"tma_illegal.txt.gz": 37, "tma_tf32.txt.gz": 256,
+		"tensormap_im2col.txt.gz": 3000, "tma_im2col.bin.gz": 1000, "tma_im2col_edge.bin.gz": 48,
 		"reduce.txt.gz": 79, "warp.txt.gz": 240, "atomic.txt.gz": 840, "cluster.jsonl.gz": 1000,
-		"mma.txt.gz": 216,
+		"mma.txt.gz":      216,
 		"cublas_few.json": 136, "cublas_fp8_tf32.json": 172, "cublas_epilogue.json": 120,
 		"wgmma_bf16.bin.gz": 128, "wgmma_f16.bin.gz": 128, "wgmma_tf32.bin.gz": 48, "wgmma_f16acc.bin.gz": 64,
 		"wgmma_e4m3.bin.gz": 48, "wgmma_e5m2.bin.gz": 48, "wgmma_e4m3xe5m2.bin.gz": 48, "wgmma_e4m3_f16.bin.gz": 24,

@@ -29,14 +29,6 @@ __device__ inline uint32_t remote(uint32_t p, int rank) {
   return address;
 }
 
-__device__ inline void cluster_sync() {
-  __syncwarp();
-  asm volatile("fence.proxy.async;" ::: "memory");
-  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
-  asm volatile("fence.proxy.async;" ::: "memory");
-}
-
 __device__ inline void multicast_tensor(uint32_t dst, const CUtensorMap* map, int x, int y, uint32_t bar, uint16_t mask) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster"

@@ -126,3 +126,11 @@ __device__ inline unsigned char* align1024(unsigned char* p) {
 
 // Generic writes to shared memory before an asynchronous read of it.
 __device__ inline void fence_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+__device__ inline void cluster_sync() {
+  __syncwarp();
+  asm volatile("fence.proxy.async;" ::: "memory");
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+  asm volatile("fence.proxy.async;" ::: "memory");
+}

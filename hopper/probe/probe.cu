@@ -7,6 +7,7 @@
 #include "cluster.cuh"
 #include "common.cuh"
 #include "descriptor.cuh"
+#include "im2col.cuh"
 #include "mbarrier.cuh"
 #include "mma.cuh"
 #include "reduce.cuh"
@@ -45,11 +46,14 @@ int main(int argc, char** argv) {
     seed = strtoull(argv[2], &end, 10);
     if (end == argv[2] || *end != 0) fatal("seed %s is not a number", argv[2]);
   }
-  report("tma_illegal.txt", probe_illegal(dir, seed));  // first: it forks
+  report("tma_illegal.txt", probe_illegal(dir, seed));  // first: these fork
+  report("tma_im2col_edge.bin", probe_im2col_edge(dir, seed));
   write_machine(dir, seed);
   report("mbarrier.txt", probe_mbarrier(dir, seed));
   report("tensormap.txt", probe_tensormap(dir, seed));
+  report("tensormap_im2col.txt", probe_im2col_maps(dir, seed));
   report("tma.bin", probe_tma(dir, seed));
+  report("tma_im2col.bin", probe_im2col(dir, seed));
   report("tma_tf32.txt", probe_tf32(dir, seed));
   report("reduce.txt", probe_reductions(dir, seed));
   report("warp.txt", probe_warp(dir, seed));

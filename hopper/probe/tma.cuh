@@ -4,177 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "mbarrier.cuh"
-#include "tensormap.cuh"
-
-constexpr uint32_t kSharedBytes = 32 << 10;
-constexpr size_t kGlobalBytes = 1 << 20;
-
-struct Coord {
-  int32_t c[5];
-};
-
-// The copies, PTX ISA 9.7.9.27. Every rank is an instruction of its own.
-
-__device__ inline void tma_load(uint32_t rank, uint32_t dst, const CUtensorMap* map, const Coord& at, uint32_t bar) {
-#define LOAD(dims) "cp.async.bulk.tensor." dims ".shared::cluster.global.tile.mbarrier::complete_tx::bytes "
-  switch (rank) {
-    case 1:
-      asm volatile(LOAD("1d") "[%0], [%1, {%3}], [%2];" ::"r"(dst), "l"(map), "r"(bar), "r"(at.c[0]) : "memory");
-      break;
-    case 2:
-      asm volatile(LOAD("2d") "[%0], [%1, {%3, %4}], [%2];" ::"r"(dst), "l"(map), "r"(bar), "r"(at.c[0]), "r"(at.c[1]) : "memory");
-      break;
-    case 3:
-      asm volatile(LOAD("3d") "[%0], [%1, {%3, %4, %5}], [%2];" ::"r"(dst), "l"(map), "r"(bar), "r"(at.c[0]), "r"(at.c[1]),
-                   "r"(at.c[2]) : "memory");
-      break;
-    case 4:
-      asm volatile(LOAD("4d") "[%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(dst), "l"(map), "r"(bar), "r"(at.c[0]), "r"(at.c[1]),
-                   "r"(at.c[2]), "r"(at.c[3]) : "memory");
-      break;
-    case 5:
-      asm volatile(LOAD("5d") "[%0], [%1, {%3, %4, %5, %6, %7}], [%2];" ::"r"(dst), "l"(map), "r"(bar), "r"(at.c[0]), "r"(at.c[1]),
-                   "r"(at.c[2]), "r"(at.c[3]), "r"(at.c[4]) : "memory");
-      break;
-  }
-#undef LOAD
-}
-
-__device__ inline void tma_store(uint32_t rank, const CUtensorMap* map, const Coord& at, uint32_t src) {
-#define STORE(dims) "cp.async.bulk.tensor." dims ".global.shared::cta.tile.bulk_group "
-  switch (rank) {
-    case 1:
-      asm volatile(STORE("1d") "[%0, {%2}], [%1];" ::"l"(map), "r"(src), "r"(at.c[0]) : "memory");
-      break;
-    case 2:
-      asm volatile(STORE("2d") "[%0, {%2, %3}], [%1];" ::"l"(map), "r"(src), "r"(at.c[0]), "r"(at.c[1]) : "memory");
-      break;
-    case 3:
-      asm volatile(STORE("3d") "[%0, {%2, %3, %4}], [%1];" ::"l"(map), "r"(src), "r"(at.c[0]), "r"(at.c[1]), "r"(at.c[2]) : "memory");
-      break;
-    case 4:
-      asm volatile(STORE("4d") "[%0, {%2, %3, %4, %5}], [%1];" ::"l"(map), "r"(src), "r"(at.c[0]), "r"(at.c[1]), "r"(at.c[2]),
-                   "r"(at.c[3]) : "memory");
-      break;
-    case 5:
-      asm volatile(STORE("5d") "[%0, {%2, %3, %4, %5, %6}], [%1];" ::"l"(map), "r"(src), "r"(at.c[0]), "r"(at.c[1]), "r"(at.c[2]),
-                   "r"(at.c[3]), "r"(at.c[4]) : "memory");
-      break;
-  }
-#undef STORE
-}
-
-__device__ inline void tma_reduce(uint32_t red, const CUtensorMap* map, const Coord& at, uint32_t src) {
-#define REDUCE(op)                                                                                        \
-  asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta." op ".tile.bulk_group [%0, {%2, %3}], [%1];" \
-               ::"l"(map), "r"(src), "r"(at.c[0]), "r"(at.c[1]) : "memory")
-  switch (red) {
-    case 1: REDUCE("add"); break;
-    case 2: REDUCE("min"); break;
-    case 3: REDUCE("max"); break;
-    case 4: REDUCE("inc"); break;
-    case 5: REDUCE("dec"); break;
-    case 6: REDUCE("and"); break;
-    case 7: REDUCE("or"); break;
-    case 8: REDUCE("xor"); break;
-  }
-#undef REDUCE
-}
-
-// poll waits for the phase of a parity, but not for ever.
-__device__ inline bool poll(uint32_t bar, uint32_t parity, long long cycles) {
-  const long long start = clock64();
-  do {
-    if (mbarrier_test_wait_parity(bar, parity)) return true;
-  } while (clock64() - start < cycles);
-  return false;
-}
-
-// signalled returns how many bytes a copy booked on a barrier whose only
-// arrival expected bytes: it makes up for what is missing, or has the next phase
-// absorb what is too much.
-__device__ inline int signalled(uint32_t bar, int bytes) {
-  constexpr long long kLong = 200 * 1000 * 1000, kShort = 20000;
-  if (!poll(bar, 0, kLong)) {
-    for (int missing = 1; missing <= bytes; missing++) {
-      mbarrier_complete_tx(bar, 1);
-      if (mbarrier_test_wait_parity(bar, 0)) return bytes - missing;
-    }
-    return -1;
-  }
-  mbarrier_arrive(bar);
-  if (poll(bar, 1, kShort)) return bytes;
-  for (int more = 1; more <= bytes; more++) {
-    mbarrier_expect_tx(bar, 1);
-    if (mbarrier_test_wait_parity(bar, 1)) return bytes + more;
-  }
-  return -2;
-}
-
-__global__ void load_kernel(const __grid_constant__ CUtensorMap map, uint32_t rank, Coord at, uint32_t offset, int bytes,
-                            unsigned char* out, int* done) {
-  extern __shared__ unsigned char raw[];
-  __shared__ uint64_t object;
-  unsigned char* memory = align1024(raw);
-  for (uint32_t k = threadIdx.x; k < kSharedBytes; k += blockDim.x) memory[k] = 0xEE;
-  const uint32_t bar = shared_address(&object);
-  if (threadIdx.x == 0) mbarrier_init(bar, 1);
-  fence_async();
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    mbarrier_arrive_expect_tx(bar, bytes);
-    tma_load(rank, shared_address(memory) + offset, &map, at, bar);
-    *done = signalled(bar, bytes);
-  }
-  __syncthreads();
-  for (uint32_t k = threadIdx.x; k < kSharedBytes; k += blockDim.x) out[k] = memory[k];
-}
-
-__global__ void store_kernel(const __grid_constant__ CUtensorMap map, uint32_t rank, uint32_t red, Coord at, uint32_t offset,
-                             uint32_t seed) {
-  extern __shared__ unsigned char raw[];
-  unsigned char* memory = align1024(raw);
-  for (uint32_t k = threadIdx.x; k < kSharedBytes; k += blockDim.x) memory[k] = (k * 2246822519u + seed) >> 11 & 255;
-  fence_async();
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    const uint32_t src = shared_address(memory) + offset;
-    if (red != 0) {
-      tma_reduce(red, &map, at, src);
-    } else {
-      tma_store(rank, &map, at, src);
-    }
-    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
-  }
-  __syncthreads();
-}
-
-// CopyCase is one copy.
-struct CopyCase {
-  int kind = 0;  // 0 load, 1 store or reduction
-  int red = 0;
-  MapArgs map;
-  uint32_t offset = 0;
-  Coord at = {};
-  uint32_t seed = 0;
-
-  uint32_t element() const { return kTypeBytes[map.dtype]; }
-  uint32_t moved(uint32_t d) const { return d == 0 ? map.box[0] : (map.box[d] + map.estride[d] - 1) / map.estride[d]; }
-  uint32_t box_bytes() const {
-    uint32_t n = element();
-    for (uint32_t d = 0; d < map.rank; d++) n *= moved(d);
-    return n;
-  }
-  uint32_t shared_bytes() const {
-    const uint32_t row = map.box[0] * element();
-    return box_bytes() / row * (map.swizzle != 0 ? kSpans[map.swizzle] : row);
-  }
-  uint64_t global_bytes() const {
-    return map.rank == 1 ? (map.dims[0] * element() + 15) / 16 * 16 : map.strides[map.rank - 2] * map.dims[map.rank - 1];
-  }
-};
+#include "copy.cuh"
 
 // The types whose reductions the recordings hold, by reduction.
 inline int random_reduced_type(Rng& rng, int red) {
@@ -226,60 +56,11 @@ inline CopyCase random_copy(Rng& rng) {
   }
 }
 
-inline unsigned char global_pattern(uint32_t k, uint32_t seed) { return (k * 2654435761u + seed) >> 13 & 255; }
-
-inline void encode_or_die(CUtensorMap* map, const MapArgs& a, size_t index) {
-  const CUresult result = encode(map, a);
-  if (result != CUDA_SUCCESS) fatal("copy %zu: the driver refused its tensor map with error %d", index, result);
-}
-
-inline void write_record(File& out, const CopyCase& c, int done, const std::vector<unsigned char>& after) {
-  int32_t h[40] = {};
-  const int32_t head[10] = {c.kind, c.red, c.map.dtype, static_cast<int32_t>(c.map.rank), 0, c.map.swizzle, c.map.nan_fill,
-                            static_cast<int32_t>(c.offset), done, static_cast<int32_t>(c.box_bytes())};
-  for (int i = 0; i < 10; i++) h[i] = head[i];
-  for (int d = 0; d < 5; d++) {
-    h[10 + d] = static_cast<int32_t>(c.map.box[d]);
-    h[15 + d] = static_cast<int32_t>(c.map.estride[d]);
-    h[20 + d] = c.at.c[d];
-  }
-  out.bytes(h, sizeof h);
-  out.bytes(c.map.dims, 5 * sizeof(uint64_t));
-  out.bytes(c.map.strides, 4 * sizeof(uint64_t));
-  out.value(c.seed);
-  out.value(static_cast<uint32_t>(after.size()));
-  out.values(after);
-}
-
 inline size_t probe_tma(const std::string& dir, uint64_t seed) {
   constexpr size_t kCopies = 2000;
   Rng rng(seed, 3);
-  Buffer<unsigned char> global(kGlobalBytes), shared(kSharedBytes);
-  Buffer<int> done(1);
   File out(dir, "tma.bin");
-  for (size_t i = 0; i < kCopies; i++) {
-    CopyCase c = random_copy(rng);
-    c.map.address = reinterpret_cast<uint64_t>(global.get());
-    alignas(64) CUtensorMap map;
-    encode_or_die(&map, c.map, i);
-    std::vector<unsigned char> memory(c.global_bytes(), 0xCC);
-    if (c.kind == 0 || c.red != 0) {
-      for (size_t k = 0; k < memory.size(); k++) memory[k] = global_pattern(static_cast<uint32_t>(k), c.seed);
-    }
-    global.put(memory);
-    if (c.kind == 0) {
-      load_kernel<<<1, 128, kSharedBytes + 1024>>>(map, c.map.rank, c.at, c.offset, static_cast<int>(c.box_bytes()), shared.get(),
-                                                   done.get());
-      finish("load", i);
-      std::vector<unsigned char> after = shared.take();
-      while (!after.empty() && after.back() == 0xEE) after.pop_back();
-      write_record(out, c, done.take()[0], after);
-    } else {
-      store_kernel<<<1, 128, kSharedBytes + 1024>>>(map, c.map.rank, static_cast<uint32_t>(c.red), c.at, c.offset, c.seed);
-      finish("store", i);
-      write_record(out, c, 1, global.take(memory.size()));
-    }
-  }
+  for (size_t i = 0; i < kCopies; i++) record(out, random_copy(rng), i);
   return kCopies;
 }
 
@@ -354,21 +135,6 @@ inline CopyCase faulty_copy(Rng& rng) {
   }
 }
 
-// attempt performs one copy and returns what the GPU said.
-inline cudaError_t attempt(CopyCase c) {
-  Buffer<unsigned char> global(kGlobalBytes), shared(kSharedBytes);
-  Buffer<int> done(1);
-  c.map.address = reinterpret_cast<uint64_t>(global.get());
-  alignas(64) CUtensorMap map;
-  encode_or_die(&map, c.map, 0);
-  if (c.kind == 0) {
-    load_kernel<<<1, 128, kSharedBytes + 1024>>>(map, c.map.rank, c.at, c.offset, static_cast<int>(c.box_bytes()), shared.get(), done.get());
-  } else {
-    store_kernel<<<1, 128, kSharedBytes + 1024>>>(map, c.map.rank, 0, c.at, c.offset, c.seed);
-  }
-  return cudaDeviceSynchronize();
-}
-
 // probe_illegal runs every copy in a process of its own, because a fault ends
 // the CUDA context. It must run before this process touches CUDA.
 inline size_t probe_illegal(const std::string& dir, uint64_t seed) {
@@ -382,8 +148,9 @@ inline size_t probe_illegal(const std::string& dir, uint64_t seed) {
     const pid_t child = fork();
     if (child < 0) fatal("cannot fork");
     if (child == 0) {
-      const cudaError_t err = attempt(c);
-      _exit(err == cudaErrorIllegalInstruction ? 42 : err == cudaSuccess ? 0 : 2);
+      int done = 0;
+      perform(c, &done);
+      _exit(done == -cudaErrorIllegalInstruction ? 42 : done > 0 ? 0 : 2);
     }
     int status = 0;
     if (waitpid(child, &status, 0) != child) fatal("lost case %d", i);

@@ -16,7 +16,8 @@ const (
 	mapRow     = "7 1 16 4096,100,32,4096,512 16384,16,16,16 32,1,32,1,1 1,1,1,1,1 0 2 1 0 1\n"
 	refusedRow = "case 1 kind 1 dt 6 rank 2 il 0 sw 3 oob 1 smoff 640 box 16,15,1,1,1 es 1,2,1 crd 14,-16,0,0,0 " +
 		"dims 16,24,1\n"
-	wordRow = "0065b282 -> 0065c000\n"
+	im2colRow = "0 4 16 64,9,7,2,1 64,576,4032,8064 -1,-2,0 3,4,0 64 128 1,2,1,1,1 0 3 0 0 1\n"
+	wordRow   = "0065b282 -> 0065c000\n"
 )
 
 // encode is the writer that ParseCopies reads.
@@ -31,7 +32,12 @@ func encode(c Copy) []byte {
 	put(c.Extent[:]...)
 	put(c.ElementStrides[:]...)
 	put(c.Coord[:]...)
-	put(make([]int32, 15)...)
+	put(c.Mode)
+	put(c.Lower[:]...)
+	put(c.Upper[:]...)
+	put(c.Offsets[:]...)
+	put(c.Multicast)
+	put(make([]int32, 4)...)
 	for _, v := range slices.Concat(c.Dims[:], c.Strides[:]) {
 		b = binary.LittleEndian.AppendUint64(b, v)
 	}
@@ -53,6 +59,8 @@ func sample() Copy {
 func TestCopies(t *testing.T) {
 	a, b := sample(), sample()
 	b.Kind, b.Red, b.After = KindLoad, 0, []byte{}
+	b.Rank, b.Mode, b.Multicast = 5, Im2colMap, 1
+	b.Lower, b.Upper, b.Offsets = [3]int32{-16, -1}, [3]int32{0, 1, 15}, [3]int32{7, 8, 65535}
 	data := append(encode(a), encode(b)...)
 	got, err := ParseCopies(data)
 	if err != nil {
@@ -75,7 +83,10 @@ func TestCopies(t *testing.T) {
 		"box":            func(b []byte) { b[40] = 0 },
 		"element stride": func(b []byte) { b[60] = 0 },
 		"dimension":      func(b []byte) { clear(b[160:168]) },
-		"reserved":       func(b []byte) { b[100] = 1 },
+		"mode":           func(b []byte) { b[100] = 4 },
+		"rank of im2col": func(b []byte) { b[100] = 1 },
+		"multicast":      func(b []byte) { b[140] = 2 },
+		"reserved":       func(b []byte) { b[144] = 1 },
 	} {
 		broken := encode(a)
 		change(broken)
@@ -103,7 +114,18 @@ func TestMapCalls(t *testing.T) {
 	if len(got) != 1 || got[0] != want {
 		t.Errorf("ParseMapCalls = %+v, want %+v", got, want)
 	}
+	got, err = ParseMapCalls([]byte(im2colHeader + "\n" + im2colRow))
+	want = MapCall{
+		Rank: 4, Address: 16, Dims: [5]uint64{64, 9, 7, 2, 1}, Strides: [4]uint64{64, 576, 4032, 8064},
+		Im2col: true, Lower: [3]int32{-1, -2}, Upper: [3]int32{3, 4}, Box: [5]uint32{64, 128},
+		ElementStrides: [5]uint32{1, 2, 1, 1, 1}, Swizzle: 3,
+	}
+	if err != nil || len(got) != 1 || got[0] != want {
+		t.Errorf("ParseMapCalls = %+v, %v, want %+v", got, err, want)
+	}
 	for _, broken := range []string{
+		im2colHeader + "\n" + mapRow, mapHeader + "\n" + im2colRow,
+		im2colHeader + "\n" + strings.Replace(im2colRow, "-1,-2,0", "-1,-2", 1),
 		"", "\n", mapHeader, mapRow, mapHeader + "\n" + mapRow[:len(mapRow)-1], mapHeader + "\n\n",
 		mapHeader + "\n" + strings.Replace(mapRow, "16384,", "", 1),
 		mapHeader + "\n" + strings.Replace(mapRow, "7 1", "256 1", 1),
@@ -223,6 +245,7 @@ func FuzzParseCopies(f *testing.F) {
 
 func FuzzParseText(f *testing.F) {
 	f.Add([]byte(mapHeader + "\n" + mapRow))
+	f.Add([]byte(im2colHeader + "\n" + im2colRow))
 	f.Add([]byte(refusedRow))
 	f.Add([]byte(wordRow))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -13,7 +13,13 @@ const (
 	KindStore = 1 // or a reduction, when Red is not 0
 )
 
-// Box is what tile copies are recorded of.
+// Modes of a copy. A tile instruction may meet an im2col map, or the reverse.
+const (
+	Im2colMap  = 1
+	OtherInstr = 2 // not the one for the map
+)
+
+// Box is what copies through tensor maps are recorded of. In im2col mode the extent is channels and pixels.
 type Box struct {
 	Kind           int32
 	Red            int32 // 0 none, 1 add, 2 min, 3 max, 4 inc, 5 dec, 6 and, 7 or, 8 xor
@@ -27,12 +33,17 @@ type Box struct {
 	ElementStrides [5]int32
 	Coord          [5]int32
 	Dims           [5]uint64
+
+	Mode         int32
+	Lower, Upper [3]int32
+	Offsets      [3]int32
+	Multicast    int32 // 1 if another CTA has issued it
 }
 
 // A Copy is one recorded load, store or reduction.
 type Copy struct {
 	Box
-	Done    int32 // load: bytes signalled to the mbarrier; else 1
+	Done    int32 // load: bytes signalled to the mbarrier; else 1; negative if the GPU faulted: its error
 	Bytes   int32
 	Strides [4]uint64 // bytes
 	Seed    uint32
@@ -96,7 +107,14 @@ func (c *Copy) parse(b []byte) (int, error) {
 			p[i] = word()
 		}
 	}
-	for range 40 - 10 - 15 {
+	c.Mode = word()
+	for _, p := range []*[3]int32{&c.Lower, &c.Upper, &c.Offsets} {
+		for i := range p {
+			p[i] = word()
+		}
+	}
+	c.Multicast = word()
+	for range 40 - 10 - 15 - 11 {
 		if v := word(); v != 0 {
 			return 0, fmt.Errorf("reserved word is %d", v)
 		}
@@ -131,7 +149,8 @@ func (b *Box) check() error {
 	}{
 		{"kind", b.Kind, KindStore}, {"reduction", b.Red, 8}, {"type", b.DataType, maxDataType},
 		{"interleave", b.Interleave, 2}, {"swizzle", b.Swizzle, 3}, {"fill", b.Fill, 1},
-		{"shared offset", b.SharedOffset, SharedSize},
+		{"shared offset", b.SharedOffset, SharedSize}, {"mode", b.Mode, Im2colMap | OtherInstr},
+		{"multicast", b.Multicast, 1},
 	} {
 		if f.v < 0 || f.v > f.max {
 			return fmt.Errorf("%s %d is outside 0 to %d", f.name, f.v, f.max)
@@ -139,6 +158,9 @@ func (b *Box) check() error {
 	}
 	if b.Rank < 1 || b.Rank > 5 {
 		return fmt.Errorf("rank %d is outside 1 to 5", b.Rank)
+	}
+	if b.Mode != 0 && b.Rank < 3 {
+		return fmt.Errorf("im2col mode of rank %d, which is 3 to 5", b.Rank)
 	}
 	for d := range b.Rank {
 		if b.Dims[d] < 1 || b.Extent[d] < 1 || b.ElementStrides[d] < 1 {

@@ -25,12 +25,22 @@ func atLeast[T any](s []T, n int, v T) []T {
 // it, or "".
 func TensorMap(c *golden.MapCall) (string, error) {
 	rank := c.Rank
-	_, err := tile.NewTensorMap(tile.Config{
+	cfg := tile.Config{
 		DataType: tile.DataType(c.DataType), Address: c.Address,
 		Dims: atLeast(c.Dims[:], rank, 1), Strides: atLeast(c.Strides[:], max(rank-1, 0), 16),
-		Box: atLeast(c.Box[:], rank, 1), ElementStrides: atLeast(c.ElementStrides[:], rank, 1),
-		Interleave: tile.Interleave(c.Interleave), Swizzle: tile.Swizzle(c.Swizzle), Fill: tile.Fill(c.Fill),
-	})
+		ElementStrides: atLeast(c.ElementStrides[:], rank, 1),
+		Interleave:     tile.Interleave(c.Interleave), Swizzle: tile.Swizzle(c.Swizzle), Fill: tile.Fill(c.Fill),
+	}
+	if c.Im2col {
+		n := max(rank-2, 0)
+		cfg.Im2col = &tile.Im2col{
+			PixelBoxLowerCorner: atLeast(c.Lower[:], n, 0), PixelBoxUpperCorner: atLeast(c.Upper[:], n, 0),
+			ChannelsPerPixel: c.Box[0], PixelsPerColumn: c.Box[1],
+		}
+	} else {
+		cfg.Box = atLeast(c.Box[:], rank, 1)
+	}
+	_, err := tile.NewTensorMap(cfg)
 	switch {
 	case err != nil && c.Accepted:
 		return fmt.Sprintf("the driver accepted %+v: %v", *c, err), nil
@@ -50,7 +60,28 @@ func configOf(b *golden.Box, strides []uint64) tile.Config {
 		cfg.Box = append(cfg.Box, uint32(b.Extent[d]))
 		cfg.ElementStrides = append(cfg.ElementStrides, uint32(b.ElementStrides[d]))
 	}
+	if b.Mode&golden.Im2colMap != 0 {
+		cfg.Im2col = &tile.Im2col{
+			PixelBoxLowerCorner: b.Lower[:b.Rank-2], PixelBoxUpperCorner: b.Upper[:b.Rank-2],
+			ChannelsPerPixel: cfg.Box[0], PixelsPerColumn: cfg.Box[1],
+		}
+		cfg.Box = nil
+	}
 	return cfg
+}
+
+// offsetBits are what the GPU takes of an offset, by rank. The emulator refuses one with more.
+var offsetBits = [...]int{3: 16, 4: 8, 5: 5}
+
+// coordOf returns the coordinates of the instruction, with its offsets if it is an im2col load.
+func coordOf(b *golden.Box) []int32 {
+	coord := b.Coord[:b.Rank:b.Rank]
+	if b.Kind == golden.KindLoad && (b.Mode == golden.Im2colMap || b.Mode == golden.OtherInstr) {
+		for _, v := range b.Offsets[:b.Rank-2] {
+			coord = append(coord, v&(1<<offsetBits[b.Rank]-1))
+		}
+	}
+	return coord
 }
 
 // maxTensor bounds the tensor of a recorded load, which the file does not hold.
@@ -77,7 +108,7 @@ func extent(cfg *tile.Config) (int, error) {
 // configOfCopy returns the tensor map of a copy, of memory that holds what the GPU's did before it.
 func configOfCopy(c *golden.Copy) (tile.Config, error) {
 	cfg, n := configOf(&c.Box, c.Strides[:c.Rank-1]), len(c.After)
-	if c.Kind == golden.KindLoad {
+	if c.Kind == golden.KindLoad || c.Done < 0 {
 		var err error
 		if n, err = extent(&cfg); err != nil {
 			return cfg, err
@@ -112,18 +143,21 @@ func Copy(c *golden.Copy) (string, error) {
 		return "", err
 	}
 	c.FillShared(s.Bytes())
-	before := slices.Clone(s.Bytes())
+	before, global := slices.Clone(s.Bytes()), c.After
+	if c.Done < 0 {
+		global = slices.Clone(cfg.Global)
+	}
 	what := "store"
 	if c.Red != 0 {
 		what = tile.ReduceOp(c.Red).String()
-		err = tile.Reduce(m, tile.ReduceOp(c.Red), c.Coord[:c.Rank], s, int(c.SharedOffset))
+		err = tile.Reduce(m, tile.ReduceOp(c.Red), coordOf(&c.Box), s, int(c.SharedOffset))
 	} else {
-		err = tile.Store(m, c.Coord[:c.Rank], s, int(c.SharedOffset))
+		err = tile.Store(m, coordOf(&c.Box), s, int(c.SharedOffset))
 	}
-	if err != nil {
-		return fmt.Sprintf("%s %+v: %v", what, c.Box, err), nil
+	if text := verdict(c, what, err); text != "" {
+		return text, nil
 	}
-	if text := differ("global", cfg.Global, c.After); text != "" {
+	if text := differ("global", cfg.Global, global); text != "" {
 		return fmt.Sprintf("%s %+v: %s", what, c.Box, text), nil
 	}
 	return differ("the source in shared", s.Bytes(), before), nil
@@ -138,8 +172,19 @@ func LoadMap(c *golden.Copy) (*tile.TensorMap, error) {
 	return tile.NewTensorMap(cfg)
 }
 
+// verdict says that the emulator, with err, did a copy on which the GPU faulted, or not one that the GPU did, or "".
+func verdict(c *golden.Copy, what string, err error) string {
+	switch {
+	case err == nil && c.Done < 0:
+		return fmt.Sprintf("%s %+v: done, the GPU has error %d", what, c.Box, -c.Done)
+	case err != nil && c.Done >= 0:
+		return fmt.Sprintf("%s %+v: %v", what, c.Box, err)
+	}
+	return ""
+}
+
 func load(c *golden.Copy, m *tile.TensorMap) (string, error) {
-	if m.BoxBytes() != int(c.Done) {
+	if m.BoxBytes() != int(c.Done) && c.Done >= 0 {
 		return fmt.Sprintf("load %+v: %d bytes signalled, by the GPU %d", c.Box, m.BoxBytes(), c.Done), nil
 	}
 	s, err := tile.NewShared(golden.SharedSize)
@@ -149,22 +194,30 @@ func load(c *golden.Copy, m *tile.TensorMap) (string, error) {
 	want := bytes.Repeat([]byte{golden.SharedInit}, golden.SharedSize)
 	copy(s.Bytes(), want)
 	copy(want, c.After)
-	bar, err := barrier.New(1)
-	if err != nil {
+	bars := make([]barrier.Barrier, 2)
+	bar := &bars[1]
+	if err := bar.Init(1); err != nil {
 		return "", err
 	}
 	bar.ArriveExpectTx(m.BoxBytes())
 	if bar.TestWaitParity(0) {
 		return fmt.Sprintf("load %+v: %v before the copy, whose bytes it expects", c.Box, bar.State()), nil
 	}
-	if err := tile.Load(s, int(c.SharedOffset), m, c.Coord[:c.Rank], bar); err != nil {
-		return fmt.Sprintf("load %+v: %v", c.Box, err), nil
+	what, coord, offset := "load", coordOf(&c.Box), int(c.SharedOffset)
+	if c.Multicast != 0 {
+		what = "multicast"
+		err = tile.Cluster{nil, s}.LoadMulticast(1<<1, offset, m, coord, bars)
+	} else {
+		err = tile.Load(s, offset, m, coord, bar)
 	}
-	if !bar.TestWaitParity(0) {
-		return fmt.Sprintf("load %+v: %v after the copy, the GPU's phase was over", c.Box, bar.State()), nil
+	if text := verdict(c, what, err); text != "" {
+		return text, nil
+	}
+	if bar.TestWaitParity(0) != (err == nil) {
+		return fmt.Sprintf("%s %+v: %v after the copy, the GPU's phase was over", what, c.Box, bar.State()), nil
 	}
 	if text := differ("shared", s.Bytes(), want); text != "" {
-		return fmt.Sprintf("load %+v: %s", c.Box, text), nil
+		return fmt.Sprintf("%s %+v: %s", what, c.Box, text), nil
 	}
 	return "", nil
 }
