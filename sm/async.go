@@ -71,7 +71,7 @@ func (t *Thread) orders(c *copyOp) {
 	}
 	if r := &c.into; r.cta != nil {
 		e.manner = writes | r.how
-		if r.box != nil && r.box.Rank() > 1 {
+		if r.box != nil && r.box.BoxRank() > 1 {
 			e.layout = layout{r.box.Swizzle(), r.box, r.at, r.origin[0]}
 		}
 		number := o.note(h, e)

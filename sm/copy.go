@@ -188,7 +188,8 @@ func (t *Thread) fits(m *tile.TensorMap, g region, what string) {
 
 // LoadTensor issues the copy of the box at coord of a tensor to dst, whose bytes, those of
 // the whole box, it completes on bar (PTX cp.async.bulk.tensor with
-// mbarrier::complete_tx::bytes). The innermost coordinate comes first. See [tile.Load].
+// mbarrier::complete_tx::bytes). The innermost coordinate comes first; behind the last come the
+// offsets of W, H and D if the map is an im2col one. See [tile.Load].
 func (t *Thread) LoadTensor(dst Region, m *tile.TensorMap, bar *Barrier, coord ...int) {
 	t.use("LoadTensor")
 	g := t.own(dst, "destination")

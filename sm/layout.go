@@ -41,7 +41,7 @@ func (l *layout) overlaps(m *layout) bool {
 // steps reports whether n bytes are a step in one of the dimensions of the box behind its rows, or as a window moves
 // that leaves some out several; but those of eight rows, which any offset is a number of, count one by one.
 func (l *layout) steps(n int) bool {
-	for d := 2; d < l.box.Rank(); d++ {
+	for d := 2; d < l.box.BoxRank(); d++ {
 		shared, _ := l.box.Step(d)
 		if n == shared || shared > 8*max(l.Swizzle.Span(), chunk) && n > 0 && n%shared == 0 {
 			return true
@@ -123,7 +123,7 @@ func (w *Warpgroup) follows(x *operand, last, next spot, i, j int) {
 	case i > 0 && same:
 		// Or eight rows of a window, and then its next.
 		ok = step == span || i%8 == 0 && (a.steps(step+7*span) || a.dense() && step%(8*span) == span)
-	case i > 0 && a.box.Rank() == 2 && b.box.Rank() == 2: // the first row of a box comes behind the last
+	case i > 0 && a.box.BoxRank() == 2 && b.box.BoxRank() == 2: // the first row of a box comes behind the last
 		size := a.box.SharedBytes()
 		ok = last.at-a.at >= size-span && next.at-b.at < span
 		same := a.box.SameTensor(b.box)
@@ -173,7 +173,7 @@ func (w *Warpgroup) misplaced(x *operand, last, next spot, i, j int) {
 		lj, says = j-span, fmt.Sprintf("%s is to be the distance of boxes", x.field(false))
 		if a != b {
 			says += fmt.Sprintf(", of these %d", b.layout.at-a.layout.at)
-		} else if a.layout.box.Rank() > 2 {
+		} else if a.layout.box.BoxRank() > 2 {
 			n, _ := a.layout.box.Step(2)
 			says += fmt.Sprintf(", in this one %d", n)
 		}
