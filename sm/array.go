@@ -148,7 +148,7 @@ func (a *Array[T]) access(by Agent, op string, i, n int, how manner) *agent {
 // touch judges an access of the elements i to i+n-1, by an agent that has begun it.
 func (a *Array[T]) touch(g *agent, op string, i, n int, how manner) {
 	if i < 0 || n < 0 || i > a.n-n {
-		g.fail(RuleShared, "elements %d to %d of %s, which has %d", i, i+n-1, a.decl.name(), a.n)
+		g.fail(RuleShared, "%s of %s, which has %d", numbers(i, i+n-1), a.decl.name(), a.n)
 	}
 	g.reach(a.cta)
 	if h := g.run.history; h != nil {

@@ -78,7 +78,7 @@ func TestRecastWrong(t *testing.T) {
 		words := sm.Recast[uint32](stage)
 		b.Threads(func(t *sm.Thread) { words.Load(t, 4) })
 	})
-	faultOf(t, err, sm.RuleShared, "elements 4 to 4 of stage, which has 4")
+	faultOf(t, err, sm.RuleShared, "element 4 of stage, which has 4")
 }
 
 // TestZeroArray: an Array that nobody has declared has no elements.

@@ -128,7 +128,7 @@ func TestAtomicMisuse(t *testing.T) {
 			x := sm.Shared[int32](b, 4, 16)
 			b.Threads(func(t *sm.Thread) { sm.AtomicLoad(t, x.At(4)) })
 		})
-		faultOf(t, err, sm.RuleShared, "AtomicLoad", "elements 0 to 0 of x, which has 0", "atomic_test.go")
+		faultOf(t, err, sm.RuleShared, "AtomicLoad", "element 0 of x, which has 0", "atomic_test.go")
 		err = launch(t, in(m, block(1)), func(b *sm.Block) {
 			x := sm.Shared[int32](b, 5, 16)
 			b.Threads(func(t *sm.Thread) { sm.AtomicAdd(t, sm.Recast[int64](x.Slice(1, 5)), 1) })

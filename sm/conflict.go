@@ -108,10 +108,15 @@ func (c *cta) where(a *agent, from, end int) string {
 			continue
 		}
 		first, last := (from-d.at)/d.size, (min(end, d.at+d.n*d.size)-1-d.at)/d.size
-		if first == last {
-			return fmt.Sprintf("element %d of %s%s", first, d.name(), of)
-		}
-		return fmt.Sprintf("elements %d to %d of %s%s", first, last, d.name(), of)
+		return fmt.Sprintf("%s of %s%s", numbers(first, last), d.name(), of)
 	}
 	return fmt.Sprintf("bytes %d to %d of shared memory%s", from, end-1, of)
+}
+
+// numbers says which elements are meant.
+func numbers(first, last int) string {
+	if first == last {
+		return fmt.Sprintf("element %d", first)
+	}
+	return fmt.Sprintf("elements %d to %d", first, last)
 }
