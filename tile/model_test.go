@@ -19,6 +19,14 @@ func walk(
 	cfg tile.Config, coord []int32, visit func(shared int, global int64, inside, innerOnly bool),
 ) (rows, row, pitch int) {
 	rank, size := len(cfg.Dims), cfg.DataType.Size()
+	var pixels [][]int32
+	if x := cfg.Im2col; x != nil {
+		if pixels = make([][]int32, x.PixelsPerColumn); visit != nil {
+			pixels = walkPixels(cfg, coord)
+		}
+		cfg.Box = []uint32{x.ChannelsPerPixel, x.PixelsPerColumn}
+		cfg.Box = append(cfg.Box, 1, 1, 1)[:rank]
+	}
 	row = int(cfg.Box[0]) * size
 	pitch = row
 	if cfg.Swizzle != tile.SwizzleNone {
@@ -28,7 +36,7 @@ func walk(
 	n := []int{int(cfg.Box[0]), 1, 1, 1, 1}
 	step := []int64{1, 1, 1, 1, 1}
 	for d := 1; d < rank; d++ {
-		if cfg.ElementStrides != nil {
+		if cfg.ElementStrides != nil && pixels == nil {
 			step[d] = int64(cfg.ElementStrides[d])
 		}
 		for n[d] = 0; int64(n[d])*step[d] < int64(cfg.Box[d]); {
@@ -46,6 +54,9 @@ func walk(
 			i := int64(rest % n[d])
 			rest /= n[d]
 			g := int64(coord[d]) + i*step[d]
+			if pixels != nil && d > 0 {
+				g = int64(pixels[k/n[0]][d])
+			}
 			ok := g >= 0 && g < int64(cfg.Dims[d])
 			inside = inside && ok
 			if d == 0 {
@@ -58,6 +69,30 @@ func walk(
 		visit(k/n[0]*pitch+k%n[0]*size, at, inside, outer)
 	}
 	return rows, row, pitch
+}
+
+// walkPixels returns the coordinates of the pixels of an im2col copy, but for C.
+func walkPixels(cfg tile.Config, coord []int32) (pixels [][]int32) {
+	rank, x := len(cfg.Dims), cfg.Im2col
+	at := slices.Clone(coord[:rank])
+	for range x.PixelsPerColumn {
+		pixel := slices.Clone(at)
+		for i, offset := range coord[rank:] {
+			pixel[1+i] += offset
+		}
+		pixels = append(pixels, pixel)
+		for d := 1; d < rank; d++ {
+			at[d]++
+			if cfg.ElementStrides != nil {
+				at[d] += int32(cfg.ElementStrides[d]) - 1
+			}
+			if d == rank-1 || at[d] < int32(cfg.Dims[d])+x.PixelBoxUpperCorner[d-1] {
+				break
+			}
+			at[d] = x.PixelBoxLowerCorner[d-1]
+		}
+	}
+	return pixels
 }
 
 // extent returns the bytes from the first element of a tensor to its last.
@@ -141,6 +176,15 @@ func randomConfig(r *rand.Rand) tile.Config {
 			cfg.ElementStrides = append(cfg.ElementStrides, uint32(1+r.IntN(3)))
 		}
 	}
+	if rank > 2 && r.IntN(3) == 0 { // its bounding box lies in the tensor, as that of a store is to
+		x := &tile.Im2col{ChannelsPerPixel: cfg.Box[0], PixelsPerColumn: uint32(1 + r.IntN(60))}
+		for _, n := range cfg.Dims[1 : rank-1] {
+			lower := r.IntN(min(int(n), 16))
+			x.PixelBoxLowerCorner = append(x.PixelBoxLowerCorner, int32(lower))
+			x.PixelBoxUpperCorner = append(x.PixelBoxUpperCorner, -int32(r.IntN(int(n)-lower)))
+		}
+		cfg.Box, cfg.Im2col = nil, x
+	}
 	cfg.Global = make([]byte, extent(cfg)+r.IntN(2)*r.IntN(40))
 	randomBytes(r, cfg.Global)
 	return cfg
@@ -152,12 +196,26 @@ func randomBytes(r *rand.Rand, b []byte) {
 	}
 }
 
-// randomCoord returns a coordinate on the 16-byte grid around the tensor.
+// randomCoord returns a coordinate on the 16-byte grid around the tensor, for a load if lowest is negative.
 func randomCoord(r *rand.Rand, cfg tile.Config, lowest int) []int32 {
-	coord := make([]int32, len(cfg.Dims))
+	rank, x := len(cfg.Dims), cfg.Im2col
+	coord := make([]int32, rank)
 	for d := range coord {
-		lo := max(lowest, -int(cfg.Box[d])-2)
+		box := 1
+		if x == nil {
+			box = int(cfg.Box[d])
+		} else if d == 0 {
+			box = int(x.ChannelsPerPixel)
+		}
+		lo := max(lowest, -box-2)
 		coord[d] = int32(lo + r.IntN(int(cfg.Dims[d])+3-lo))
+		if x != nil && d > 0 && d < rank-1 {
+			low, end := x.PixelBoxLowerCorner[d-1], int32(cfg.Dims[d])+x.PixelBoxUpperCorner[d-1]
+			coord[d] = low + r.Int32N(end-low)
+			if lowest < 0 {
+				coord = append(coord, r.Int32N(6))
+			}
+		}
 	}
 	grid := int32(max(1, 16/cfg.DataType.Size()))
 	coord[0] = coord[0] / grid * grid
