@@ -93,7 +93,7 @@ func (a *agent) syncThreads(p bool) int {
 }
 
 // SyncThreads is __syncthreads: it waits until every thread of the block's agents has come
-// to it. One that ends without is missed: CUDA leaves that undefined.
+// to it. One that ends without is missed, which a GPU does without.
 func (a *agent) SyncThreads() {
 	a.enter("SyncThreads")
 	a.syncThreads(false)
@@ -119,7 +119,8 @@ func (a *agent) SyncThreadsOr(p bool) bool {
 }
 
 // BarSync is barrier.sync: it arrives at the named barrier id, 0 to 15, and waits until n
-// threads have, a multiple of 32. A last warp of fewer threads counts as a whole one.
+// threads have, a multiple of 32. A last warp of fewer threads counts as a whole one. Threads that end without coming
+// are missed; a GPU does without them where others of their warp come.
 func (a *agent) BarSync(id, n int) {
 	a.enter("BarSync")
 	a.named(id, n).sync(a, barrierName(id), noReduction, a.inWarps(), n, false)
