@@ -93,7 +93,7 @@ func (a *agent) syncThreads(p bool) int {
 }
 
 // SyncThreads is __syncthreads: it waits until every thread of the block's agents has come
-// to it. One that ends without is missed, which a GPU does without.
+// to it. One that ends without is missed; a GPU goes on without it.
 func (a *agent) SyncThreads() {
 	a.enter("SyncThreads")
 	a.syncThreads(false)
