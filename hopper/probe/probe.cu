@@ -11,6 +11,7 @@
 #include "mbarrier.cuh"
 #include "mma.cuh"
 #include "reduce.cuh"
+#include "sparse.cuh"
 #include "tensormap.cuh"
 #include "tma.cuh"
 #include "warp.cuh"
@@ -60,7 +61,9 @@ int main(int argc, char** argv) {
   report("atomic.txt", probe_atomics(dir, seed));
   report("cluster.jsonl", probe_clusters(dir, seed));
   report("wgmma_<kind>.bin", probe_wgmma(dir, seed));
-  report("wgmma_desc.bin", probe_descriptors(dir, seed));
   report("mma.txt", probe_mma(dir, seed));
+  report("wgmma_desc.bin", probe_descriptors(dir, seed, "wgmma_desc.bin", false));
+  report("wgmma_sp.bin", probe_sparse(dir, seed));
+  report("wgmma_sp_desc.bin", probe_descriptors(dir, seed, "wgmma_sp_desc.bin", true));
   return 0;
 }

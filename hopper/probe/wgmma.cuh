@@ -10,21 +10,23 @@ __device__ inline uint64_t matrix_descriptor(uint32_t start, uint32_t lbo, uint3
          static_cast<uint64_t>(sbo >> 4) << 32 | static_cast<uint64_t>(base_offset) << 49 | static_cast<uint64_t>(swizzle) << 62;
 }
 
-// WGMMA is the text of one instruction, started and waited for in the same asm
-// statement, so that no access to its registers can come between. scale_d names
+// WGMMA_TEXT is the text of one instruction, started and waited for in the same
+// asm statement, so that no access to its registers can come between. scale_d names
 // the operand that says whether D counts.
-#define WGMMA(instruction, operands, scale_d, tail)                \
-  "{\n .reg .pred p;\n setp.ne.b32 p, " scale_d ", 0;\n"           \
-  " wgmma.fence.sync.aligned;\n"                                   \
-  " wgmma.mma_async.sync.aligned." instruction " " operands ", p" tail ";\n" \
-  " wgmma.commit_group.sync.aligned;\n"                            \
+#define WGMMA_TEXT(instruction, operands, scale_d, tail)  \
+  "{\n .reg .pred p;\n setp.ne.b32 p, " scale_d ", 0;\n" \
+  " wgmma.fence.sync.aligned;\n"                         \
+  " " instruction " " operands ", p" tail ";\n"          \
+  " wgmma.commit_group.sync.aligned;\n"                  \
   " wgmma.wait_group.sync.aligned 0;\n}"
+#define WGMMA(instruction, operands, scale_d, tail) \
+  WGMMA_TEXT("wgmma.mma_async.sync.aligned." instruction, operands, scale_d, tail)
 
-// The kinds, numbered as in the files.
+// The kinds, numbered as in the files. Those of mixed types name A's first.
 enum Kind : int32_t {
-  kKindBF16 = 0, kKindF16 = 1, kKindTF32 = 2, kKindE4M3 = 3, kKindE5M2 = 4, kKindE4M3xE5M2 = 5,
-  kKindF16Acc = 100, kKindE4M3F16 = 110, kKindE5M2F16 = 111,
-  kKindS8 = 200, kKindU8 = 201, kKindS8U8 = 202, kKindS8Sat = 203,
+  kKindBF16 = 0, kKindF16 = 1, kKindTF32 = 2, kKindE4M3 = 3, kKindE5M2 = 4, kKindE4M3xE5M2 = 5, kKindE5M2xE4M3 = 6,
+  kKindF16Acc = 100, kKindE4M3F16 = 110, kKindE5M2F16 = 111, kKindE4M3xE5M2F16 = 112, kKindE5M2xE4M3F16 = 113,
+  kKindS8 = 200, kKindU8 = 201, kKindS8U8 = 202, kKindS8Sat = 203, kKindU8S8 = 204, kKindB1 = 205,
 };
 
 __host__ __device__ constexpr bool half_accumulators(int kind) { return kind >= 100 && kind < 200; }
@@ -53,6 +55,7 @@ __device__ void mma(uint32_t (&r)[4], uint64_t a, uint64_t b) {
     if constexpr (kind == kKindU8) MMA_S32("m64n8k32.s32.u8.u8");
     if constexpr (kind == kKindS8U8) MMA_S32("m64n8k32.s32.s8.u8");
     if constexpr (kind == kKindS8Sat) MMA_S32("m64n8k32.s32.s8.s8.satfinite");
+    if constexpr (kind == kKindB1) MMA_S32("m64n8k256.s32.b1.b1.and.popc");
   } else {
     float f[4];
     for (int i = 0; i < 4; i++) f[i] = __uint_as_float(r[i]);
@@ -152,14 +155,16 @@ inline void put(unsigned char* at, uint32_t v, int bytes) {
   for (int i = 0; i < bytes; i++) at[i] = static_cast<unsigned char>(v >> 8 * i);
 }
 
-// fill_floats draws one operand: rows of 32 bytes, K contiguous.
-inline void fill_floats(Rng& rng, const Format& f, Style style, bool negate, unsigned char* rows, uint32_t n) {
+// fill_floats draws one operand: rows of 32 bytes, K contiguous. Of products that
+// cancel, group elements of a row are alike.
+inline void fill_floats(Rng& rng, const Format& f, Style style, bool negate, unsigned char* rows, uint32_t n,
+                        uint32_t group = 2) {
   const int bytes = f.bytes();
   for (uint32_t i = 0; i < n; i++) {
     uint32_t before = 0;
     for (uint32_t k = 0; k < kRowBytes / bytes; k++) {
       uint32_t v = random_float(rng, f, style);
-      if (style == kCancel && k % 2 == 1) {
+      if (style == kCancel && k % group != 0) {
         // Products that cancel but for the last bits: (x, y), (-x, y').
         v = before;
         if (negate) v ^= 1u << (f.exp + f.frac);
@@ -246,5 +251,6 @@ inline size_t probe_wgmma(const std::string& dir, uint64_t seed) {
   n += probe_kind<kKindU8>(dir, seed, "wgmma_u8.bin", none, none);
   n += probe_kind<kKindS8U8>(dir, seed, "wgmma_s8u8.bin", none, none);
   n += probe_kind<kKindS8Sat>(dir, seed, "wgmma_s8sat.bin", none, none);
+  n += probe_kind<kKindB1>(dir, seed, "wgmma_b1.bin", none, none);
   return n;
 }
