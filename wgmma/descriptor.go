@@ -49,7 +49,8 @@ const (
 // of a whole span, as a TMA load with this swizzle writes a box whose inner
 // dimension is K. start is a multiple of the period of the pattern; use
 // [Descriptor.Advance] for the further steps of K in a row. It panics without a
-// swizzle: LBO and SBO then depend on how the boxes lie.
+// swizzle: LBO and SBO then depend on how the boxes lie, as LBO does where an
+// instruction takes more of K than a row has (see [Descriptor.Offset]).
 func KMajor(start int, s tile.Swizzle) Descriptor {
 	checkSwizzled("KMajor", s)
 	return Descriptor{Start: start, SBO: 8 * s.Span(), LBO: unit, Swizzle: s}
@@ -138,9 +139,12 @@ const (
 // the swizzle, T = 16/size.
 //
 //	K-major   no swizzle  (r/8)·SBO + (r%8)·16 + (k/T)·LBO + (k%T)·size
-//	          swizzled    (r/8)·SBO + (r%8)·S + k·size                     LBO is not used
+//	          swizzled    (r/8)·SBO + (r%8)·S + (k·size/S)·LBO + k·size%S
 //	MN-major  no swizzle  (r/T)·SBO + (k/8)·LBO + (k%8)·16 + (r%T)·size
 //	          swizzled    (r·size/S)·LBO + (k/8)·SBO + (k%8)·S + r·size%S
+//
+// The LBO of a swizzled K-major operand counts only where a row is longer than the
+// span: for the B of a sparse A, whose columns have 64 bytes, with a swizzle of 32.
 func (d Descriptor) Offset(major Major, size, r, k int) int {
 	s := d.Swizzle.Span()
 	along, across := k*size, r
@@ -151,7 +155,7 @@ func (d Descriptor) Offset(major Major, size, r, k int) int {
 	case major == KMajorLayout && s == 0:
 		return r/8*d.SBO + r%8*unit + along/unit*d.LBO + along%unit
 	case major == KMajorLayout:
-		return r/8*d.SBO + r%8*s + along
+		return r/8*d.SBO + r%8*s + along/s*d.LBO + along%s
 	case s == 0:
 		return along/unit*d.SBO + across/8*d.LBO + across%8*unit + along%unit
 	}

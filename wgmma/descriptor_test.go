@@ -222,11 +222,11 @@ func TestBounds(t *testing.T) {
 			size = 2
 		}
 		low, high := 1<<30, 0
-		d.eachChunk(major, size, rows, func(address, row, at int) {
+		d.eachChunk(major, size, rows, rowBytes, func(address, row, at int) {
 			low, high = min(low, address), max(high, address+16)
 		})
 		memory := high + r.IntN(40)*16 - 10*16
-		err := d.checkBounds(major, size, rows, memory)
+		err := d.checkBounds(major, size, rows, rowBytes, memory)
 		if (err != nil) != (low < 0 || high > memory) {
 			t.Fatalf("%+v, %v, %d rows of %d-byte elements, %d to %d of %d: error %v", d, major, rows, size, low, high,
 				memory, err)

@@ -5,13 +5,13 @@
 // tests.
 //
 // One instruction computes D = A·B + D for a tile of 64 rows and N columns, N
-// being 8 to 256, over 32 bytes of K. B lies in shared memory, A there or in
+// being 8 to 256, over 32 bytes of K (64 if A is sparse). B lies in shared memory, A there or in
 // registers, D in registers:
 //
 //	               B, in shared memory
 //	               ┌───────────────────────┐
 //	               │  K × N                │  K = 8  (tf32), 16 (bf16, f16),
-//	               └───────────────────────┘      32 (fp8, int8)
+//	               └───────────────────────┘      32 (fp8, int8), 256 (bits)
 //	 A, in shared  ┌───────────────────────┐
 //	 memory or     │  D, in registers      │ warp 0, rows  0..15
 //	 registers     ├───────────────────────┤
@@ -54,6 +54,15 @@
 // means that neighbours in K lie side by side, MN-major ("transposed") that
 // neighbours in M or N do. [Descriptor.Offset] has the formulas.
 //
+// # Sparse A
+//
+// [Warpgroup.MMASparse] multiplies an A of which two of each four neighbours in a row
+// are stored, of tf32 one of two, over twice the K: 32 bytes of a row of A by 64 of a
+// column of B. A [Metadata], 32 bits a thread, says which are stored; [Compress] makes
+// it, and what is stored, of a matrix. A step further in K is a.Advance(32) and
+// b.Advance(64), K-major. A K-major B with a swizzle of 32 bytes lies in two boxes, LBO
+// bytes apart.
+//
 // # Registers
 //
 // Thread t of the 128 is lane t%32 of warp t/32, and warp w owns the rows 16w
@@ -76,8 +85,8 @@
 //
 // # Arithmetic
 //
-// Each element of D is one fused sum of the K products of the instruction and
-// the old element:
+// Each element of D is one fused sum of the products of the instruction, as many as
+// [Kind.K], and the old element:
 //
 //  1. Operands are decoded without normalizing subnormals. A product is exact,
 //     has the sum of its factors' exponents, and is not renormalized.
@@ -93,7 +102,8 @@
 // gemm round them first; a tensor copy with a map of that type does, too). Negated
 // operands change the sign of products, exactly; Overwrite makes the old D a zero.
 // With 8-bit integers the sum is exact, and then wraps, or is clamped if Saturate is
-// set. A product with a longer K is a chain of instructions, and has other bits
+// set; of bits those are counted that are 1 in both. What a sparse A does not select of B
+// does not count, whatever it is. A product with a longer K is a chain of instructions, and has other bits
 // than a sum in f32 has.
 //
 // Sources: PTX ISA 9.1, sections 9.7.15 (wgmma) and 8.9.1.1 (asynchronous

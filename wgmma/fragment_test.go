@@ -120,7 +120,7 @@ func TestCoordRanges(t *testing.T) {
 
 // Kinds that do not exist have no sizes.
 func TestKindRange(t *testing.T) {
-	for _, kind := range []Kind{U8S32 + 1, 99, 255} {
+	for _, kind := range []Kind{B1S32 + 1, 99, 255} {
 		want := fmt.Sprintf("wgmma: Kind(%d) is not a kind of wgmma.mma_async", uint8(kind))
 		for name, f := range map[string]func(){
 			"ElementSize":     func() { kind.ElementSize() },

@@ -42,6 +42,7 @@ var recordings = []struct {
 	{"u8", golden.MMAU8, Op{Kind: U8S32}, 8192},
 	{"s8u8", golden.MMAS8U8, Op{Kind: S8U8S32}, 8192},
 	{"s8sat", golden.MMAS8Sat, Op{Kind: S8S32, Saturate: true}, 8192},
+	{"b1", golden.MMAB1, Op{Kind: B1S32}, 3072},
 }
 
 // eachRecording runs f on every file of the kinds that which selects, as a

@@ -24,7 +24,7 @@ func (k Kind) kernelTypes() (a, b asm.Type) {
 }
 
 // kernels are the assembly for each kind, nil where there is none: plain Go does
-// those. Integers have a native kernel, because float32
+// those. Integers of 8 bits have a native kernel, because float32
 // sums of the products of maxChain instructions are exact, in whatever order.
 var kernels = func() (ks [len(kinds)]*asm.Kernel) {
 	for kind := range Kind(len(kinds)) {
@@ -34,7 +34,7 @@ var kernels = func() (ks [len(kinds)]*asm.Kernel) {
 		}
 		typ, _ := kind.kernelTypes()
 		k, err := asm.SelectArithmetic(typ, arith, "")
-		if err == nil && k.ISA != "Go" {
+		if err == nil && k.ISA != "Go" && kind != B1S32 {
 			ks[kind] = k
 		}
 	}

@@ -10,8 +10,8 @@ import (
 // accumulators C and D. A single input type stands for both.
 type Kind uint8
 
-// The kinds of wgmma.mma_async on compute capability 9.0, except for the 1-bit
-// ones. (The sparse wgmma.mma_async.sp is not there either.)
+// The kinds of wgmma.mma_async on compute capability 9.0, and of wgmma.mma_async.sp
+// except for B1S32, whose product of bits is their and, and which counts those that are 1.
 const (
 	BF16F32 Kind = iota
 	F16F32
@@ -29,10 +29,11 @@ const (
 	S8U8S32
 	U8S8S32
 	U8S32
+	B1S32
 )
 
-// rowBytes is what a row of A, or a column of B, of one instruction takes in
-// every kind.
+// rowBytes is what a row of A, or a column of B unless A is sparse, of one
+// instruction takes in every kind.
 const rowBytes = len(hopper.Row{})
 
 // M is the number of rows of A and of the accumulator in every kind.
@@ -62,12 +63,13 @@ var kinds = [...]struct {
 	S8U8S32:     {name: "s32.s8.u8", ints: hopper.IntSpec{SignedA: true}},
 	U8S8S32:     {name: "s32.u8.s8", ints: hopper.IntSpec{SignedB: true}},
 	U8S32:       {name: "s32.u8.u8"},
+	B1S32:       {name: "s32.b1.b1.and.popc", ints: hopper.IntSpec{Bits: true}},
 }
 
 // Valid reports whether k is one of the constants.
 func (k Kind) Valid() bool { return int(k) < len(kinds) }
 
-// Integer reports whether k multiplies 8-bit integers.
+// Integer reports whether k multiplies integers, of 8 bits or of one.
 func (k Kind) Integer() bool { return k >= S8S32 && k.Valid() }
 
 // check panics if k is not valid.
@@ -77,8 +79,8 @@ func (k Kind) check() {
 	}
 }
 
-// ElementSize returns the bytes of an element of A and of B: 1, 2 or 4. It
-// panics if k is not valid.
+// ElementSize returns the bytes of an element of A and of B, 1, 2 or 4; of B1S32 the
+// one of eight elements, which nothing else tells apart. It panics if k is not valid.
 func (k Kind) ElementSize() int {
 	k.check()
 	if k.Integer() {
@@ -88,8 +90,14 @@ func (k Kind) ElementSize() int {
 }
 
 // K returns how many products one instruction adds to each accumulator, 32
-// bytes of them: 32, 16 or 8. It panics if k is not valid.
-func (k Kind) K() int { return rowBytes / k.ElementSize() }
+// bytes of them: 32, 16 or 8, or 256 bits. That is its K, or half of it if A is sparse. It
+// panics if k is not valid.
+func (k Kind) K() int {
+	if k == B1S32 {
+		return 8 * rowBytes
+	}
+	return rowBytes / k.ElementSize()
+}
 
 // AccumulatorType returns the type of C and D. It panics if k is not valid.
 func (k Kind) AccumulatorType() AccumulatorType {
@@ -137,14 +145,26 @@ type Op struct {
 	// Fragment.
 	TransposeA, TransposeB bool
 	// Saturate is .satfinite: the sum is clamped to s32 and does not wrap. For
-	// integers only.
+	// 8-bit integers only.
 	Saturate bool
+	// Sparse is .sp: of A only half the elements are stored, and K is twice as
+	// long. MMASparse sets it.
+	Sparse bool
 }
 
 // Shape returns the shape of op. It panics if the kind is not valid.
-func (op Op) Shape() Shape { return Shape{M, op.N, op.Kind.K()} }
+func (op Op) Shape() Shape { return Shape{M, op.N, op.Kind.K() * op.depthB() / rowBytes} }
 
-// String returns the instruction as PTX writes it, without wgmma.mma_async.sync.aligned.
+// depthB returns the bytes of a column of B.
+func (op Op) depthB() int {
+	if op.Sparse {
+		return 2 * rowBytes
+	}
+	return rowBytes
+}
+
+// String returns the instruction as PTX writes it, without
+// wgmma.mma_async.sync.aligned or wgmma.mma_async.sp.sync.aligned.
 func (op Op) String() string {
 	if !op.Kind.Valid() {
 		return fmt.Sprintf("m%dn%d.%v", M, op.N, op.Kind)
@@ -166,13 +186,17 @@ func (op Op) Validate() error {
 		return err
 	}
 	switch {
+	case op.Sparse && k == B1S32:
+		return fmt.Errorf("wgmma: %v: wgmma.mma_async.sp has no 1-bit types", op)
 	case (op.TransposeA || op.TransposeB) && k.ElementSize() != 2:
 		return fmt.Errorf("wgmma: %v: imm-trans-a/b exist only for 16-bit types, the elements of %v have %d bits",
-			op, k, 8*k.ElementSize())
+			op, k, 8*rowBytes/k.K())
 	case (op.NegateA || op.NegateB) && k.Integer():
 		return fmt.Errorf("wgmma: %v: imm-scale-a/b exist only for floating-point types, %v is integer", op, k)
 	case op.Saturate && !k.Integer():
 		return fmt.Errorf("wgmma: %v: .satfinite exists only for integer types, %v is floating-point", op, k)
+	case op.Saturate && k == B1S32:
+		return fmt.Errorf("wgmma: %v: .satfinite exists only for 8-bit types, %v has 1 bit", op, k)
 	}
 	return nil
 }

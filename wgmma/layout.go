@@ -7,19 +7,19 @@ import (
 )
 
 // eachChunk calls f for every 16-byte chunk of an operand of rows rows (columns
-// of B): its address, and the row and the first byte in the row, or for an
-// MN-major operand the first of eight rows, of the elements it holds. No layout
-// tears a chunk apart.
-func (d Descriptor) eachChunk(major Major, size, rows int, f func(address, row, at int)) {
+// of B) of depth bytes of K: its address, and the row and the first byte in the row,
+// or for an MN-major operand the first of eight rows, of the elements it holds. No
+// layout tears a chunk apart.
+func (d Descriptor) eachChunk(major Major, size, rows, depth int, f func(address, row, at int)) {
 	if major == KMajorLayout {
 		for r := range rows {
-			for at := 0; at < rowBytes; at += unit {
+			for at := 0; at < depth; at += unit {
 				f(d.Address(major, size, r, at/size), r, at)
 			}
 		}
 		return
 	}
-	for k := range rowBytes / size {
+	for k := range depth / size {
 		for r := 0; r < rows; r += unit / size {
 			f(d.Address(major, size, r, k), r, k*size)
 		}
@@ -27,10 +27,10 @@ func (d Descriptor) eachChunk(major Major, size, rows int, f func(address, row, 
 }
 
 // checkBounds reports an operand that leaves shared memory.
-func (d Descriptor) checkBounds(major Major, size, rows, memory int) error {
+func (d Descriptor) checkBounds(major Major, size, rows, depth, memory int) error {
 	// No chunk lies further than the last row of the last k does, but for the
 	// span that this one may begin, and swizzling leaves it in its line.
-	last := d.Start + d.Offset(major, size, rows-1, rowBytes/size-1)
+	last := d.Start + d.Offset(major, size, rows-1, depth/size-1)
 	if major == MNMajorLayout {
 		last += d.Swizzle.Span()
 	}
@@ -38,7 +38,7 @@ func (d Descriptor) checkBounds(major Major, size, rows, memory int) error {
 		return nil
 	}
 	low, high := memory, 0
-	d.eachChunk(major, size, rows, func(address, row, at int) {
+	d.eachChunk(major, size, rows, depth, func(address, row, at int) {
 		low, high = min(low, address), max(high, address+unit)
 	})
 	if low < 0 || high > memory {
@@ -47,16 +47,18 @@ func (d Descriptor) checkBounds(major Major, size, rows, memory int) error {
 	return nil
 }
 
-// rows copies an operand out of shared memory into dense rows.
-func (d Descriptor) rows(dst []hopper.Row, memory []byte, major Major, size int) {
-	d.eachChunk(major, size, len(dst), func(address, row, at int) {
-		chunk := memory[address:][:unit]
+// rows copies an operand out of shared memory into dense rows of depth bytes, each of
+// one or more of dst.
+func (d Descriptor) rows(dst []hopper.Row, memory []byte, major Major, size, depth int) {
+	per := depth / rowBytes
+	d.eachChunk(major, size, len(dst)/per, depth, func(address, row, at int) {
+		chunk, part, at := memory[address:][:unit], at/rowBytes, at%rowBytes
 		if major == KMajorLayout {
-			copy(dst[row][at:], chunk)
+			copy(dst[row*per+part][at:], chunk)
 			return
 		}
 		for i := 0; i < unit; i += size {
-			copy(dst[row+i/size][at:at+size], chunk[i:])
+			copy(dst[(row+i/size)*per+part][at:at+size], chunk[i:])
 		}
 	})
 }

@@ -69,13 +69,13 @@ func (w *Warpgroup) checkUnchanged(in *instruction) error {
 	op, size := in.op, in.op.Kind.ElementSize()
 	var changed []string
 	if in.wasA != nil {
-		in.a.rows(w.a[:], w.memory(), Major(op.TransposeA), size)
+		in.a.rows(w.a[:], w.memory(), Major(op.TransposeA), size, rowBytes)
 		if !slices.Equal(in.wasA, w.a[:]) {
 			changed = append(changed, "A")
 		}
 	}
 	if in.wasB != nil {
-		in.b.rows(w.rowsB(op.N), w.memory(), Major(op.TransposeB), size)
+		in.b.rows(w.rowsB(op), w.memory(), Major(op.TransposeB), size, op.depthB())
 		if !slices.Equal(in.wasB, w.b) {
 			changed = append(changed, "B")
 		}
@@ -87,10 +87,14 @@ func (w *Warpgroup) checkUnchanged(in *instruction) error {
 	return nil
 }
 
-// rowsB returns w.b with n rows.
-func (w *Warpgroup) rowsB(n int) []hopper.Row {
+// rowsB returns w.b with the rows of B, or the two halves of each.
+func (w *Warpgroup) rowsB(op Op) []hopper.Row {
+	n := op.N * op.depthB() / rowBytes
 	if cap(w.b) < n {
 		w.b = make([]hopper.Row, n)
+	}
+	if op.Sparse && len(w.met) < op.N {
+		w.met = make([]hopper.Row, op.N)
 	}
 	w.b = w.b[:n]
 	return w.b
@@ -99,7 +103,7 @@ func (w *Warpgroup) rowsB(n int) []hopper.Row {
 // multiply executes a chain.
 func (w *Warpgroup) multiply(chain []*instruction) {
 	op := chain[0].op
-	if k := kernels[op.Kind]; k != nil && !w.plain {
+	if k := kernels[op.Kind]; k != nil && !op.Sparse && !w.plain {
 		w.kernel = kernelMemories.Get().(*kernelMemory)
 		if k.Arithmetic == asm.Hopper {
 			w.multiplyFloats(k, chain)
@@ -128,22 +132,38 @@ func (w *Warpgroup) step(in *instruction) {
 	if in.f != nil {
 		in.f.rows(&w.a)
 	} else {
-		in.a.rows(w.a[:], w.memory(), Major(op.TransposeA), size)
+		in.a.rows(w.a[:], w.memory(), Major(op.TransposeA), size, rowBytes)
 	}
-	in.b.rows(w.rowsB(op.N), w.memory(), Major(op.TransposeB), size)
+	in.b.rows(w.rowsB(op), w.memory(), Major(op.TransposeB), size, op.depthB())
 	if op.Overwrite {
 		clear(d.elem)
 	}
-	if op.Kind.Integer() {
-		spec := kinds[op.Kind].ints
-		spec.Saturate = op.Saturate
-		spec.Multiply(d.elem, d.pitch, w.a[:], w.b)
-		return
+	spec, ints := &kinds[op.Kind].spec, kinds[op.Kind].ints
+	ints.Saturate = op.Saturate
+	if !op.Kind.Integer() {
+		w.pb.PackRows(spec.B, w.b, op.NegateB)
 	}
-	spec := &kinds[op.Kind].spec
-	w.pa.PackRows(spec.A, w.a[:], op.NegateA)
-	w.pb.PackRows(spec.B, w.b, op.NegateB)
-	spec.Multiply(d.elem, d.pitch, &w.pa, &w.pb)
+	// Every row of a sparse A meets another B.
+	rows, b, pb := M, w.b, &w.pb
+	if op.Sparse {
+		rows, b, pb = 1, w.met[:op.N], &w.pmet
+	}
+	for i := 0; i < M; i += rows {
+		a, sums := w.a[i:][:rows], d.elem[i*d.pitch:]
+		switch {
+		case !op.Sparse:
+		case op.Kind.Integer():
+			in.selected[i].Rows(b, w.b)
+		default:
+			pb.Select(&w.pb, &in.selected[i])
+		}
+		if op.Kind.Integer() {
+			ints.Multiply(sums, d.pitch, a, b)
+			continue
+		}
+		w.pa.PackRows(spec.A, a, op.NegateA)
+		spec.Multiply(sums, d.pitch, &w.pa, pb)
+	}
 }
 
 // rows copies them into dense rows.

@@ -33,6 +33,8 @@ type Warpgroup struct {
 	a      [M]hopper.Row // for plain Go, and for checks
 	b      []hopper.Row
 	pa, pb hopper.Panel
+	met    []hopper.Row // what a row of a sparse A meets of B
+	pmet   hopper.Panel
 	plain  bool // never use assembly: the twin, for tests
 }
 
@@ -49,6 +51,8 @@ type instruction struct {
 	a  Descriptor
 	f  *registers // replaces a if not nil
 	b  Descriptor
+
+	selected []hopper.Selection // of B by each row of a sparse A
 
 	done bool // it runs in a chain that an earlier one began
 
@@ -98,6 +102,14 @@ func (w *Warpgroup) MMA(op Op, d *Accumulator, a Operand, b Descriptor) error {
 	if err := op.Validate(); err != nil {
 		return err
 	}
+	if op.Sparse {
+		return fmt.Errorf("wgmma: %v: MMASparse issues instructions with a sparse A, MMA those with a dense one", op)
+	}
+	return w.issue(op, d, a, b, nil)
+}
+
+// issue is MMA for a valid op, and for MMASparse.
+func (w *Warpgroup) issue(op Op, d *Accumulator, a Operand, b Descriptor, selected []hopper.Selection) error {
 	if d == nil {
 		return fmt.Errorf("wgmma: %v: the accumulator is nil", op)
 	}
@@ -105,7 +117,7 @@ func (w *Warpgroup) MMA(op Op, d *Accumulator, a Operand, b Descriptor) error {
 		return fmt.Errorf("wgmma: %v: the accumulator is %v with N = %d, must be %v with N = %d",
 			op, d.typ, d.n, want, op.N)
 	}
-	in := instruction{op: op, d: d, b: b}
+	in := instruction{op: op, d: d, b: b, selected: selected}
 	switch a := a.(type) {
 	case Descriptor:
 		in.a = a
@@ -128,10 +140,10 @@ func (w *Warpgroup) MMA(op Op, d *Accumulator, a Operand, b Descriptor) error {
 		}
 		if in.f == nil {
 			in.wasA = make([]hopper.Row, M)
-			in.a.rows(in.wasA, w.memory(), Major(op.TransposeA), op.Kind.ElementSize())
+			in.a.rows(in.wasA, w.memory(), Major(op.TransposeA), op.Kind.ElementSize(), rowBytes)
 		}
-		in.wasB = make([]hopper.Row, op.N)
-		in.b.rows(in.wasB, w.memory(), Major(op.TransposeB), op.Kind.ElementSize())
+		in.wasB = slices.Clone(w.rowsB(op))
+		in.b.rows(in.wasB, w.memory(), Major(op.TransposeB), op.Kind.ElementSize(), op.depthB())
 	}
 	d.pending++
 	d.checked = d.checked || w.checked
@@ -156,10 +168,10 @@ func (w *Warpgroup) memory() []byte {
 // checkOperands reports an A or B that op cannot read.
 func (w *Warpgroup) checkOperands(in *instruction) error {
 	op, size := in.op, in.op.Kind.ElementSize()
-	check := func(operand string, d Descriptor, transposed bool, rows int) error {
+	check := func(operand string, d Descriptor, transposed bool, rows, depth int) error {
 		err := d.Validate()
 		if err == nil {
-			err = d.checkBounds(Major(transposed), size, rows, len(w.memory()))
+			err = d.checkBounds(Major(transposed), size, rows, depth, len(w.memory()))
 		}
 		if err != nil {
 			return fmt.Errorf("%w (operand %s of %v)", err, operand, op)
@@ -168,7 +180,7 @@ func (w *Warpgroup) checkOperands(in *instruction) error {
 	}
 	switch {
 	case in.f == nil:
-		if err := check("A", in.a, op.TransposeA, M); err != nil {
+		if err := check("A", in.a, op.TransposeA, M, rowBytes); err != nil {
 			return err
 		}
 	case in.f.size != size:
@@ -176,7 +188,7 @@ func (w *Warpgroup) checkOperands(in *instruction) error {
 	case op.TransposeA:
 		return fmt.Errorf("wgmma: %v: imm-trans-a is for A in shared memory, A is in registers", op)
 	}
-	return check("B", in.b, op.TransposeB, op.N)
+	return check("B", in.b, op.TransposeB, op.N, op.depthB())
 }
 
 // checkOrder reports registers that the last Fence does not cover, and

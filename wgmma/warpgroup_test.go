@@ -78,6 +78,12 @@ type row struct {
 // decode reads a row of an operand of op, of B if isB.
 func decode(op Op, bytes []byte, isB bool) (r row) {
 	k := kinds[op.Kind]
+	if op.Kind == B1S32 {
+		for i := range 8 * len(bytes) {
+			r.ints = append(r.ints, int64(bytes[i/8]>>(i%8)&1))
+		}
+		return r
+	}
 	if op.Kind.Integer() {
 		signed := !isB && k.ints.SignedA || isB && k.ints.SignedB
 		for _, v := range bytes {
@@ -129,7 +135,7 @@ func TestEveryShape(t *testing.T) {
 		for n := 8; n <= 256; n += 8 {
 			op := Op{Kind: kind, N: n}
 			if kind.Integer() {
-				op.Saturate = n%32 == 0
+				op.Saturate = kind != B1S32 && n%32 == 0
 			} else {
 				op.NegateA, op.NegateB = n/8%2 == 1, n/16%2 == 1
 			}
@@ -165,7 +171,7 @@ func TestEveryShape(t *testing.T) {
 			}
 		}
 	}
-	if want := 12*32 + 4*(3+15); shapes != want {
+	if want := 12*32 + 5*(3+15); shapes != want {
 		t.Errorf("%d shapes, want %d", shapes, want)
 	}
 }
@@ -317,7 +323,7 @@ func TestErrors(t *testing.T) {
 		b    Descriptor
 		want string
 	}{
-		{Op{Kind: 16, N: 16}, f32, w.a, w.b, "Kind(16) is not a kind"},
+		{Op{Kind: 17, N: 16}, f32, w.a, w.b, "Kind(17) is not a kind"},
 		{Op{N: 0}, f32, w.a, w.b, "N = 0, must be a multiple of 8 from 8 to 256"},
 		{Op{N: 12}, f32, w.a, w.b, "N = 12, must be a multiple of 8 from 8 to 256"},
 		{Op{N: 264}, f32, w.a, w.b, "N = 264, must be a multiple of 8 from 8 to 256"},
@@ -327,6 +333,8 @@ func TestErrors(t *testing.T) {
 		{Op{Kind: E4M3F16, N: 16, TransposeB: true}, f16, w.a, w.b, "imm-trans-a/b exist only for 16-bit types"},
 		{Op{Kind: S8S32, N: 16, NegateB: true}, s32, w.a, w.b, "imm-scale-a/b exist only for floating-point types"},
 		{Op{N: 16, Saturate: true}, f32, w.a, w.b, ".satfinite exists only for integer types"},
+		{Op{Kind: B1S32, N: 16, Saturate: true}, s32, w.a, w.b, ".satfinite exists only for 8-bit types"},
+		{Op{Kind: B1S32, N: 16, TransposeB: true}, s32, w.a, w.b, "the elements of s32.b1.b1.and.popc have 1 bits"},
 		{Op{N: 16}, nil, w.a, w.b, "the accumulator is nil"},
 		{Op{N: 16}, f16, w.a, w.b, "the accumulator is f16 with N = 16, must be f32 with N = 16"},
 		{Op{N: 8}, f32, w.a, w.b, "the accumulator is f32 with N = 16, must be f32 with N = 8"},

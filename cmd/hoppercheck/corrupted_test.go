@@ -38,8 +38,11 @@ var corruptions = []struct {
 	{"wgmma_u8.bin", flipAt(4), "record 15: m64n8k32.s32.u8.u8"},
 	{"wgmma_s8u8.bin", flipAt(4), "record 15: m64n8k32.s32.s8.u8"},
 	{"wgmma_s8sat.bin", flipAt(4), "record 15: m64n8k32.s32.s8.s8.satfinite"},
+	{"wgmma_b1.bin", flipAt(4), "record 5: m64n8k256.s32.b1.b1.and.popc"},
 	{"wgmma_desc.bin", flipAt(2), "record 149: A {"},
 	{"mma.txt", flipAt(2), "record 215: m16n8k16.row.col.f64.f64.f64.f64 with C "},
+	{"wgmma_sp.bin", flipAt(4), "record 63: m64n8k64.s32.u8.s8.satfinite"},
+	{"wgmma_sp_desc.bin", flipAt(2), "record 56: A {"},
 	{"cublas.json", replaceIn("2561379084", "2561379085"),
 		"record 0, bf16 64x64x64 NN: the first row agrees, but the checksum of C in bf16"},
 	{"cublas.json", replaceIn("2379669236", "2379669237"),
@@ -98,9 +101,8 @@ func TestCorruptedRows(t *testing.T) {
 func TestUnreadable(t *testing.T) {
 	good := recording(t, "tma_tf32.txt")
 	for _, name := range []string{"mbarrier.txt", "tensormap.txt", "tensormap_im2col.txt", "tma.bin", "tma_illegal.txt",
-		"tma_tf32.txt",
-		"wgmma_s8.bin", "wgmma_desc.bin", "reduce.txt", "warp.txt", "atomic.txt", "cluster.jsonl", "cublas.json",
-		"cublas_fp8_tf32.json"} {
+		"tma_tf32.txt", "wgmma_s8.bin", "wgmma_desc.bin", "wgmma_sp.bin", "reduce.txt", "warp.txt", "atomic.txt",
+		"cluster.jsonl", "cublas.json", "cublas_fp8_tf32.json"} {
 		data := recording(t, name)
 		for what, broken := range map[string][]byte{
 			"empty": nil, "short by a byte": data[:len(data)-1], "half": data[:len(data)/2+1],

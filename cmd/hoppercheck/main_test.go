@@ -75,8 +75,9 @@ func TestModule(t *testing.T) {
 		"wgmma_e4m3.bin.gz": 48, "wgmma_e5m2.bin.gz": 48, "wgmma_e4m3xe5m2.bin.gz": 48, "wgmma_e4m3_f16.bin.gz": 24,
 		"wgmma_e5m2_f16.bin.gz": 24,
 		"wgmma_s8.bin.gz":       16, "wgmma_u8.bin.gz": 16, "wgmma_s8u8.bin.gz": 16, "wgmma_s8sat.bin.gz": 16,
-		"wgmma_desc.bin.gz": 150,
-		"cublas.json":       22,
+		"wgmma_b1.bin.gz":   6,
+		"wgmma_desc.bin.gz": 150, "wgmma_sp.bin.gz": 64, "wgmma_sp_desc.bin.gz": 57,
+		"cublas.json": 22,
 	}
 	got := map[string]int{}
 	for _, r := range rows(t, stdout) {

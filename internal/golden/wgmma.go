@@ -6,22 +6,27 @@ import (
 	"fmt"
 )
 
-// Types of a file of multiplications, as its first word has them. E4M3xE5M2 and
-// S8U8 name the type of A first.
+// Types of multiplications, as a file or record has them. Mixed ones name the type of
+// A first.
 const (
-	MMABF16      = 0
-	MMAF16       = 1
-	MMATF32      = 2
-	MMAE4M3      = 3
-	MMAE5M2      = 4
-	MMAE4M3xE5M2 = 5
-	MMAF16Acc    = 100 // f16 accumulators, as in the next two
-	MMAE4M3F16   = 110
-	MMAE5M2F16   = 111
-	MMAS8        = 200
-	MMAU8        = 201
-	MMAS8U8      = 202
-	MMAS8Sat     = 203 // saturating
+	MMABF16         = 0
+	MMAF16          = 1
+	MMATF32         = 2
+	MMAE4M3         = 3
+	MMAE5M2         = 4
+	MMAE4M3xE5M2    = 5
+	MMAE5M2xE4M3    = 6
+	MMAF16Acc       = 100 // f16 accumulators, as in the next four
+	MMAE4M3F16      = 110
+	MMAE5M2F16      = 111
+	MMAE4M3xE5M2F16 = 112
+	MMAE5M2xE4M3F16 = 113
+	MMAS8           = 200
+	MMAU8           = 201
+	MMAS8U8         = 202
+	MMAS8Sat        = 203 // saturating
+	MMAU8S8         = 204
+	MMAB1           = 205 // bits, of which a byte holds eight, the first in its lowest place
 )
 
 // The size of every recorded multiplication.
@@ -33,9 +38,9 @@ const (
 
 // accumulatorBytes maps the types to the size of an element of C and D.
 var accumulatorBytes = map[uint32]int{
-	MMABF16: 4, MMAF16: 4, MMATF32: 4, MMAE4M3: 4, MMAE5M2: 4, MMAE4M3xE5M2: 4,
-	MMAF16Acc: 2, MMAE4M3F16: 2, MMAE5M2F16: 2,
-	MMAS8: 4, MMAU8: 4, MMAS8U8: 4, MMAS8Sat: 4,
+	MMABF16: 4, MMAF16: 4, MMATF32: 4, MMAE4M3: 4, MMAE5M2: 4, MMAE4M3xE5M2: 4, MMAE5M2xE4M3: 4,
+	MMAF16Acc: 2, MMAE4M3F16: 2, MMAE5M2F16: 2, MMAE4M3xE5M2F16: 2, MMAE5M2xE4M3F16: 2,
+	MMAS8: 4, MMAU8: 4, MMAS8U8: 4, MMAS8Sat: 4, MMAU8S8: 4, MMAB1: 4,
 }
 
 // MMAs are the recorded multiplications D = A·B + C of one file, all of one type
@@ -53,7 +58,7 @@ type MMA struct {
 	C, D [MMARows][MMAColumns]uint32 // representations, of 16 bits for f16
 }
 
-// ParseMMAs reads a file wgmma_*.bin except wgmma_desc.bin.
+// ParseMMAs reads a file wgmma_*.bin of one type.
 func ParseMMAs(data []byte) (*MMAs, error) {
 	if len(data) < 8 {
 		return nil, fmt.Errorf("golden: %d bytes, want a header of 8", len(data))
@@ -122,22 +127,25 @@ func (m *MatrixDescriptor) Word() uint64 {
 		uint64(m.Swizzle)<<62
 }
 
-// A DescriptorCase is one recorded m64nNk16 product of bf16 whose operands, both
-// in shared memory, hold small integers. C was 0.
+// A DescriptorCase is one recorded m64nNk16 product of bf16, or a sparse m64nNk32 one,
+// whose operands, both in shared memory, hold small integers. C was 0.
 type DescriptorCase struct {
-	N    int
-	Seed uint32
-	A, B MatrixDescriptor
-	D    []int16 // 64 rows of N
+	N        int
+	Seed     uint32
+	Sparse   bool
+	Selector int
+	A, B     MatrixDescriptor
+	D        []int16 // 64 rows of N
 }
 
 // Element returns the integer in the element i of shared memory, counted in
 // bf16 elements of 2 bytes from address 0.
-func (c *DescriptorCase) Element(i uint32) int {
-	x := i*2654435761 + c.Seed*40503
+func (c *DescriptorCase) Element(i uint32) int { return int(hashed(i, c.Seed)%17) - 8 }
+
+func hashed(i, seed uint32) uint32 {
+	x := i*2654435761 + seed*40503
 	x = (x>>16 ^ x) * 0x45d9f3b
-	x = x>>16 ^ x
-	return int(x%17) - 8
+	return x>>16 ^ x
 }
 
 const (
@@ -147,7 +155,7 @@ const (
 	maxOffset = 1 << 18
 )
 
-// ParseDescriptors reads the records of wgmma_desc.bin.
+// ParseDescriptors reads the records of wgmma_desc.bin or wgmma_sp_desc.bin.
 func ParseDescriptors(data []byte) ([]DescriptorCase, error) {
 	return parseRecords(data, "descriptor", (*DescriptorCase).parse)
 }
@@ -166,10 +174,13 @@ func (c *DescriptorCase) parse(b []byte) (int, error) {
 		return 0, fmt.Errorf("n %d is not a multiple of 8 in 8 to 256", h[0])
 	case h[1] > 1 || h[2] > 1:
 		return 0, fmt.Errorf("transposes %d and %d, want 0 or 1", h[1], h[2])
-	case h[14] != 0 || h[15] != 0:
-		return 0, fmt.Errorf("reserved words are %d and %d", h[14], h[15])
+	case h[14] > 2 || h[15] != 0:
+		return 0, fmt.Errorf("word 14 is %d, want 0 to 2, or word 15 is %d, want 0", h[14], h[15])
 	}
 	c.N, c.Seed = int(h[0]), h[3]
+	if h[14] > 0 { // the selector plus 1
+		c.Sparse, c.Selector = true, int(h[14])-1
+	}
 	c.A = MatrixDescriptor{h[4], h[5], h[6], h[7], h[12], h[1] == 1}
 	c.B = MatrixDescriptor{h[8], h[9], h[10], h[11], h[13], h[2] == 1}
 	for _, m := range []*MatrixDescriptor{&c.A, &c.B} {

@@ -53,7 +53,11 @@ func encodeDescriptor(c *DescriptorCase) []byte {
 	put(uint32(c.N), bit[c.A.MNMajor], bit[c.B.MNMajor], c.Seed)
 	put(c.A.Start, c.A.LBO, c.A.SBO, c.A.Swizzle)
 	put(c.B.Start, c.B.LBO, c.B.SBO, c.B.Swizzle)
-	put(c.A.BaseOffset, c.B.BaseOffset, 0, 0)
+	sparse := uint32(0)
+	if c.Sparse {
+		sparse = 1 + uint32(c.Selector)
+	}
+	put(c.A.BaseOffset, c.B.BaseOffset, sparse, 0)
 	for _, v := range c.D {
 		b = binary.LittleEndian.AppendUint16(b, uint16(v))
 	}
@@ -112,7 +116,7 @@ func TestMMAs(t *testing.T) {
 	}
 	data := encodeMMAs(sampleMMAs(MMABF16))
 	for name, change := range map[string]func([]byte){
-		"type":         func(b []byte) { b[0] = 6 },
+		"type":         func(b []byte) { b[0] = 7 },
 		"no tiles":     func(b []byte) { b[4] = 0 },
 		"more tiles":   func(b []byte) { b[4] = 3 },
 		"most tiles":   func(b []byte) { copy(b[4:], "\xff\xff\xff\xff") },
@@ -132,7 +136,7 @@ func TestMMAs(t *testing.T) {
 
 func TestDescriptors(t *testing.T) {
 	a, b := sampleDescriptor(), sampleDescriptor()
-	b.N, b.D = 8, b.D[:8*MMARows]
+	b.N, b.D, b.Sparse, b.Selector = 8, b.D[:8*MMARows], true, 1
 	data := append(encodeDescriptor(a), encodeDescriptor(b)...)
 	got, err := ParseDescriptors(data)
 	if err != nil {
@@ -156,6 +160,7 @@ func TestDescriptors(t *testing.T) {
 		"LBO":         func(b []byte) { b[22] = 4 },
 		"swizzle":     func(b []byte) { b[28] = 4 },
 		"base offset": func(b []byte) { b[48] = 8 },
+		"selector":    func(b []byte) { b[56] = 3 },
 		"reserved":    func(b []byte) { b[60] = 1 },
 	} {
 		broken := encodeDescriptor(a)

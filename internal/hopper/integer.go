@@ -1,12 +1,16 @@
 package hopper
 
-import "math"
+import (
+	"math"
+	"math/bits"
+)
 
 // An IntSpec is the arithmetic of one kind of instruction with 8-bit integer
-// operands and s32 accumulators.
+// operands, or bits, and s32 accumulators.
 type IntSpec struct {
 	SignedA, SignedB bool
 	Saturate         bool // clamp the final sum; otherwise it wraps
+	Bits             bool // count those that are 1 in both
 }
 
 // Multiply adds A·B to the accumulators d: the element of row i of a and row j
@@ -20,7 +24,11 @@ func (s *IntSpec) Multiply(d []uint32, stride int, a, b []Row) {
 			y := widen(&b[j], s.SignedB)
 			sum := int64(int32(row[j]))
 			for k := range x {
-				sum += int64(x[k]) * int64(y[k])
+				if s.Bits {
+					sum += int64(bits.OnesCount16(uint16(x[k] & y[k])))
+				} else {
+					sum += int64(x[k]) * int64(y[k])
+				}
 			}
 			if s.Saturate {
 				sum = min(max(sum, math.MinInt32), math.MaxInt32)

@@ -56,12 +56,7 @@ type Row [32]byte
 // PackRows fills p, whose memory it reuses, with rows, each element times -1 if negate is set.
 func (p *Panel) PackRows(format Format, rows []Row, negate bool) {
 	size := format.Size()
-	p.rows, p.per = len(rows), len(Row{})/size/block
-	n := p.rows * p.per
-	if n > cap(p.value) {
-		p.value, p.exp = make([][block]float64, n), make([][block]int32, n)
-	}
-	p.value, p.exp = p.value[:n], p.exp[:n]
+	p.resize(len(rows), len(Row{})/size/block)
 	flip := uint32(0)
 	if negate {
 		flip = format.SignBit()
@@ -85,4 +80,14 @@ func (p *Panel) PackRows(format Format, rows []Row, negate bool) {
 			row = row[block*size:]
 		}
 	}
+}
+
+// resize makes p one of rows of per blocks, with elements of any value.
+func (p *Panel) resize(rows, per int) {
+	p.rows, p.per = rows, per
+	n := rows * per
+	if n > cap(p.value) {
+		p.value, p.exp = make([][block]float64, n), make([][block]int32, n)
+	}
+	p.value, p.exp = p.value[:n], p.exp[:n]
 }
