@@ -112,10 +112,13 @@ func (w *Warpgroup) reads(op wgmma.Op, a wgmma.Operand, b wgmma.Descriptor) {
 	if h == nil {
 		return
 	}
-	e := event{mark: w.mark(), op: "MMA", manner: products}
+	e := event{mark: w.mark(), op: w.run.op, manner: products}
 	w.mmas.next(h, &e)
+	size := op.Kind.ElementSize()
+	k := 32 / size // 256 elements of one bit are 32 bytes, too
 	if a, ok := a.(wgmma.Descriptor); ok {
-		w.operandAt(operand{"A", "row", a, wgmma.Major(op.TransposeA), op.Kind, wgmma.M}, e)
+		w.operandAt(operand{"A", "row", a, wgmma.Major(op.TransposeA), size, k, wgmma.M}, e)
 	}
-	w.operandAt(operand{"B", "column", b, wgmma.Major(op.TransposeB), op.Kind, op.N}, e)
+	k *= op.Shape().K / op.Kind.K() // if A is sparse
+	w.operandAt(operand{"B", "column", b, wgmma.Major(op.TransposeB), size, k, op.N}, e)
 }

@@ -50,13 +50,13 @@ func (l *layout) steps(n int) bool {
 	return false
 }
 
-// An operand is what a descriptor says of one: so many rows of A or columns of B.
+// An operand is what a descriptor says of one: n rows of A or columns of B, of k elements of size bytes.
 type operand struct {
 	name, unit string
 	wgmma.Descriptor
 	major wgmma.Major
-	kind  wgmma.Kind
-	n     int
+	size  int
+	k, n  int
 }
 
 // chunk is the bytes of an operand that lie together in any layout.
@@ -74,20 +74,19 @@ type spot struct {
 func (w *Warpgroup) operandAt(x operand, e event) {
 	e.layout.Swizzle = x.Swizzle
 	number := w.run.history.order.note(w.run.history, e)
-	size := x.kind.ElementSize()
-	lines, bytes, span := x.n, x.kind.K()*size, x.span()
+	lines, bytes, span := x.n, x.k*x.size, x.span()
 	if x.major == wgmma.MNMajorLayout {
-		lines, bytes = x.kind.K(), x.n*size
+		lines, bytes = x.k, x.n*x.size
 	}
 	var box, first spot // of line 0: where the last box begins, and the last chunk
 	for j := 0; j < bytes; j += chunk {
 		var last spot
 		for i := range lines {
-			r, k := i, j/size
+			r, k := i, j/x.size
 			if x.major == wgmma.MNMajorLayout {
 				r, k = k, r
 			}
-			address := x.Address(x.major, size, r, k)
+			address := x.Address(x.major, x.size, r, k)
 			w.access(w.cta, address, chunk, number)
 			next := spot{uint32(w.cta.cells[address]), x.Swizzle.Apply(address)}
 			switch {
@@ -197,7 +196,7 @@ func (x *operand) field(line bool) string {
 
 // index returns what line i of the operand has at j bytes.
 func (x *operand) index(i, j int) string {
-	r, k := i, j/x.kind.ElementSize()
+	r, k := i, j/x.size
 	if x.major == wgmma.MNMajorLayout {
 		r, k = k, r
 	}

@@ -61,6 +61,14 @@ type operandIn struct {
 	says  string // of that
 }
 
+// firstOfChunks is metadata of an A with the first two of each four elements.
+var firstOfChunks = func() (m wgmma.Metadata) {
+	for i := range m {
+		m[i] = 0x44444444
+	}
+	return m
+}()
+
 // kernel multiplies the operand, as B if it has no 64 rows, by another.
 func (o *operandIn) kernel(descriptors ...wgmma.Descriptor) sm.Kernel {
 	return func(b *sm.Block) {
@@ -78,7 +86,9 @@ func (o *operandIn) kernel(descriptors ...wgmma.Descriptor) sm.Kernel {
 			}
 		}, func(w *sm.Warpgroup, d *wgmma.Accumulator) {
 			for _, x := range descriptors {
-				if o.op.N == 64 {
+				if o.op.Sparse {
+					w.MMASparse(o.op, d, other.KMajor(tile.Swizzle128B), x, &firstOfChunks, 0)
+				} else if o.op.N == 64 {
 					w.MMA(o.op, d, x, other.KMajor(tile.Swizzle128B))
 				} else {
 					w.MMA(o.op, d, other.KMajor(tile.Swizzle128B), x)
@@ -95,6 +105,8 @@ func operandsIn() []operandIn {
 	op := func(n int) wgmma.Op { return wgmma.Op{Kind: wgmma.BF16F32, N: n} }
 	a, aT, bT := op(64), op(64), func(n int) wgmma.Op { return wgmma.Op{Kind: wgmma.BF16F32, N: n, TransposeB: true} }
 	aT.TransposeA = true
+	sparse, sparseT := op(32), bT(128)
+	sparse.Sparse, sparseT.Sparse = true, true
 	one := func(m *tile.TensorMap) []box { return []box{{m: m}} }
 	// several boxes of one map, one behind the other.
 	several := func(m *tile.TensorMap, n, x, y int) (boxes []box) {
@@ -151,6 +163,12 @@ func operandsIn() []operandIn {
 			[]desc{k(128, by128), k(2048, by128)}, desc{}, ""},
 		{"columns that begin in a row", bT(64 - 8), one(part(by128, 64, 16)),
 			[]desc{mn(0, by128, 0), mn(16, by128, 0)}, mn(32, by128, 0), "(column 48, k 0) of B is row 1, byte 0"},
+		{"a column beside a sparse A in two boxes", sparse, several(part(by32, 16, 32), 2, 16, 0),
+			[]desc{{LBO: 1024, SBO: 256, Swizzle: by32}}, k(0, by32), "(column 0, k 16) of B is row 0, byte 16"},
+		{"a step of K beside a sparse A, beyond the row", sparse, several(part(by128, 64, 32), 2, 64, 0),
+			[]desc{k(0, by128), k(64, by128), k(4096+64, by128)}, k(96, by128), "(column 0, k 16) of B is row 1, byte 0"},
+		{"32 rows of K beside a sparse A", sparseT, several(part(by128, 64, 32), 2, 64, 0), []desc{mn(0, by128, 4096)},
+			mn(0, by128, 2048), "(column 64, k 0) of B is row 16, byte 0"},
 		{"a base offset", a, one(part(by128, 64, 64)), []desc{k(0, by128)},
 			desc{SBO: 1024, BaseOffset: 1, Swizzle: by128}, "(row 1, k 0) of A is row 1, byte 16"},
 		{"a window of eight pixels in a halo, whose rows are loads", a, several(part(by128, 64, 10), 10, 0, 20),
