@@ -58,8 +58,8 @@ func (w *Warp) StoreMatrixTrans(row func(lane int) Region, r [][warpSize]uint32)
 }
 
 // MMA is mma.sync: D = A·B + D by the warp, done when it returns (PTX 9.7.14.5.14). Registers are as LoadMatrix has
-// them; [mma.Op.FragmentD] says which elements of D are a lane's. Threads that are agents of their own cannot do it, nor
-// load or store matrices.
+// them; [mma.Op.FragmentD] says which elements of D are a lane's. Threads that are agents of their own cannot do it,
+// nor load or store matrices.
 func (w *Warp) MMA(op mma.Op, d, a, b [][warpSize]uint32) {
 	w.enter("MMA")
 	start := w.cta.launch.Trace.now()

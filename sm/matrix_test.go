@@ -130,8 +130,8 @@ func TestEpilogue(t *testing.T) {
 	}
 }
 
-// TestMMA has the warps of a warpgroup multiply twice, as attention does: S = Q·K, where a column of K lies side by side,
-// then O = S·V, where S stays in its registers and V lies row by row.
+// TestMMA has the warps of a warpgroup multiply twice, as attention does: S = Q·K, where a column of K lies side by
+// side, then O = S·V, where S stays in its registers and V lies row by row.
 func TestMMA(t *testing.T) {
 	const m, n = 64, 16 // rows of Q, S and O; all else
 	op := mma.Op{Shape: mma.M16N8K16, A: mma.F16, B: mma.F16, D: mma.F16}

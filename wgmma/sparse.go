@@ -123,12 +123,12 @@ func (m *Metadata) selection(size, selector int) ([]hopper.Selection, error) {
 }
 
 // MMASparse is MMA with a sparse A (wgmma.mma_async.sp, PTX 9.7.15.6). K is 64 for elements of a byte, 32 for 16 bits
-// and 16 for tf32. Half of a row of A is stored, 32 bytes in shared memory or in a [Fragment], and meta says which half;
-// a column of B has 64 bytes. selector (sp-sel) names the threads whose registers of meta count: 0 or 1, or 0 alone
-// where all do.
+// and 16 for tf32. Half of a row of A is stored, 32 bytes in shared memory or in a [Fragment], and meta says which
+// half; a column of B has 64 bytes. selector (sp-sel) names the threads whose registers of meta count: 0 or 1, or 0
+// alone where all do.
 //
-// Besides what MMA reports, it reports a selector that there is not, and metadata that PTX leaves undefined. meta is read
-// at once, and may then be changed.
+// Besides what MMA reports, it reports a selector that there is not, and metadata that PTX leaves undefined. meta is
+// read at once, and may then be changed.
 func (w *Warpgroup) MMASparse(op Op, d *Accumulator, a Operand, b Descriptor, meta *Metadata, selector int) error {
 	op.Sparse = true
 	if err := op.Validate(); err != nil {

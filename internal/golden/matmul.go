@@ -123,7 +123,8 @@ type matmulFields struct {
 	RowOff     *uint64  `json:"row_off"`
 }
 
-// ParseMatmuls reads cublas_few.json, cublas_fp8_tf32.json or cublas_epilogue.json and, for the first rows, the _rows.bin beside it.
+// ParseMatmuls reads cublas_few.json, cublas_fp8_tf32.json or cublas_epilogue.json and, for the first rows, the
+// _rows.bin beside it.
 func ParseMatmuls(data, rows []byte) ([]Matmul, error) {
 	return parseProducts(data, rows, (*Matmul).parse)
 }

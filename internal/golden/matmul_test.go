@@ -26,7 +26,8 @@ func TestMatmuls(t *testing.T) {
 		!p.Promoted || p.Scales != "row" || !p.Bias || p.CRC != 7 || !bytes.Equal(p.Row, productRows[4:8]) ||
 		q.A != "tf32" || q.Promoted || q.Bias || q.CRC != 8 || !bytes.Equal(q.Row, productRows[8:16]) || q.Alpha != 1 ||
 		q.Beta != 0 || q.Activation != "identity" ||
-		p.Whole || q.Whole || !r.Whole || r.A != "f16" || r.Out != "f16" || r.Alpha != 0.75 || r.Beta != -1.5 || !r.Bias || r.Activation != "relu" ||
+		p.Whole || q.Whole || !r.Whole ||
+		r.A != "f16" || r.Out != "f16" || r.Alpha != 0.75 || r.Beta != -1.5 || !r.Bias || r.Activation != "relu" ||
 		!bytes.Equal(r.Row, productRows[4:8]) {
 		t.Errorf("ParseMatmuls = %+v", got)
 	}
