@@ -160,7 +160,9 @@ func (r *runner) unwind() {
 	panic(abandon{r.cta.launch})
 }
 
-// stranger reports whether the goroutine is known to be no runner's.
+// stranger reports whether the goroutine is known to be no runner's. Like host it may look at one that is starting.
+//
+//go:norace
 func (r *runner) stranger() bool {
 	g := frames(new(stack))
 	return g != 0 && g != r.g && r.cta.cluster.on(g) == nil
