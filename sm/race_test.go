@@ -128,6 +128,7 @@ var racy = []struct {
 		return func(b *sm.Block) {
 			b.Threads(func(t *sm.Thread) {
 				global[b.Idx.X]++
+				time.Sleep(time.Millisecond) // so that none ends before the other begins
 				if broken {
 					t.SyncThreads()
 				} else {
