@@ -1,6 +1,7 @@
 package sm_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/bits"
@@ -208,8 +209,8 @@ func collective(t *sm.Thread, op, round int, mask, live uint32) {
 			sm.ReduceSync(t, tile.ReduceMax, mask, v)}
 		want = [3]uint32{fold(func(a, b uint32) uint32 { return a + b }), sorted[0], sorted[len(sorted)-1]}
 	case 6:
-		least := slices.MinFunc(values, func(a, b uint32) int { return int(int64(int32(a)) - int64(int32(b))) })
-		most := slices.MaxFunc(values, func(a, b uint32) int { return int(int64(int32(a)) - int64(int32(b))) })
+		signed := func(a, b uint32) int { return cmp.Compare(int32(a), int32(b)) }
+		least, most := slices.MinFunc(values, signed), slices.MaxFunc(values, signed)
 		got = [2]int32{sm.ReduceSync(t, tile.ReduceMin, mask, int32(v)), sm.ReduceSync(t, tile.ReduceMax, mask, int32(v))}
 		want = [2]int32{int32(least), int32(most)}
 	case 7:
