@@ -9,7 +9,6 @@ const assembled = true
 var (
 	hasAVX2   = machine().lacks(isaAVX2) == nil
 	hasAVX512 = machine().lacks(isaAVX512) == nil
-	hasVBMI   = machine().lacks(isaVBMI) == nil
 )
 
 // Packers of B that fp8 takes, too.

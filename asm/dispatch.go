@@ -49,6 +49,9 @@ var features = map[string]bool{
 	"AVX512BF16": syscpu.X86.HasAVX512BF16, "AMXTILE": syscpu.X86.HasAMXTile, "AMXBF16": syscpu.X86.HasAMXBF16,
 }
 
+// hasVBMI says whether this process may use AVX512-VBMI, with which AVX-512 looks up what fp8 becomes.
+var hasVBMI = machine().lacks(isaVBMI) == nil
+
 // A cpu is what the policy needs to know of a processor.
 type cpu struct {
 	amd, intel    bool
@@ -112,8 +115,26 @@ func (c cpu) fastDotBF16() bool {
 // slowDotBF16 reports whether the processor has VDPBF16PS and an f32 FMA that beats it.
 func (c cpu) slowDotBF16() bool { return c.lacks(isaAVX512BF16) == nil && !c.fastDotBF16() }
 
-// doublePumped reports whether an instruction of 512 bits is carried out as two of 256, as on Zen 4.
-func (c cpu) doublePumped() bool { return c.amd && c.family == 0x19 }
+// Processor names the processor as the tables do that say what differs between them: zen3, zen4, zen5, intel or other.
+func Processor() string { return machine().name() }
+
+func (c cpu) name() string {
+	switch {
+	case c.intel:
+		return "intel"
+	case !c.amd || c.family < 0x19:
+		return "other"
+	case c.family > 0x19:
+		return "zen5"
+	case c.has("AVX512F"):
+		return "zen4"
+	}
+	return "zen3"
+}
+
+// Has reports whether this process may use a feature of the processor, by the names of golang.org/x/sys/cpu, in upper
+// case: "AVX512VBMI". It knows those that kernels need.
+func Has(feature string) bool { return features[feature] }
 
 // explain fills in the reason for or against each kernel, for each type.
 func explain(ks []*Kernel, c cpu) {

@@ -15,9 +15,9 @@ func fars(k *Kernel, t Type, kContiguous bool) int {
 
 // setFar says whether rows are prefetched to the second-level cache, and returns what takes that back.
 func setFar(far bool) (restore func()) {
-	was := farB
-	farB = far
-	return func() { farB = was }
+	was := streamTuned.far
+	streamTuned.far = far
+	return func() { streamTuned.far = was }
 }
 
 // setVBMI says whether there is AVX512-VBMI, if there is, and returns whether there was.

@@ -68,11 +68,8 @@ func (f *kernel8) packB(t Type) (slots [2]PackFunc) {
 	return slots
 }
 
-// streams returns the functions for few rows of A by a B of type t.
+// streams returns the functions for few rows of A by a B of type t, see canStream.
 func (f *kernel8) streams(t Type) streamFuncs {
-	if !hasVBMI {
-		return streamFuncs{}
-	}
 	s := *f.stream
 	s.table, s.pack = &tables8[t-E4M3], f.transposing(t)
 	return s.roles()

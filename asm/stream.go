@@ -21,17 +21,21 @@ import "unsafe"
 // columns of B.
 type StreamFunc func(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool)
 
-// Stream returns the kernel's StreamFunc for B of type t, or nil if it has none. With kContiguous the rows of B's
-// memory are its columns; see [Kernel.PackB] and [Kernel.StreamRows].
+// canStream reports whether this process may call the functions that kernels have for few rows by a B of type t.
+func canStream(t Type) bool { return !t.is8() || hasVBMI }
+
+// Stream returns the kernel's StreamFunc for B of type t, or nil if it has none, or if it takes AVX512-VBMI, which is
+// not here. With kContiguous the rows of B's memory are its columns; see [Kernel.PackB] and [Kernel.StreamRows].
 func (k *Kernel) Stream(t Type, kContiguous bool) StreamFunc {
-	if !k.Accepts(t) {
+	if !k.Accepts(t) || !canStream(t) {
 		return nil
 	}
 	return k.stream[t].by[packSlot(kContiguous)]
 }
 
-// StreamRows returns the most rows of A that Stream multiplies, or 0 if the kernel has no StreamFunc for B of type t:
-// those of a panel, along K of two of some types, and 8 for AMX, whose StreamFunc takes no tiles.
+// StreamRows returns the most rows of A that Stream multiplies, whether it runs here or not, or 0 if the kernel has no
+// StreamFunc for B of type t: those of a panel, along K of two of some types, and 8 for AMX, whose StreamFunc takes no
+// tiles.
 func (k *Kernel) StreamRows(t Type, kContiguous bool) int {
 	if !k.Accepts(t) {
 		return 0
@@ -44,9 +48,9 @@ func (k *Kernel) StreamRows(t Type, kContiguous bool) int {
 // of K.
 type PanelsFunc func(k, m, n int, a, b unsafe.Pointer, pitch int, dst unsafe.Pointer, ldd int, add bool)
 
-// StreamPanels returns the kernel's PanelsFunc for operands of type t, or nil if it has none.
+// StreamPanels returns the kernel's PanelsFunc for operands of type t, or nil as [Kernel.Stream] does.
 func (k *Kernel) StreamPanels(t Type) PanelsFunc {
-	if !k.Accepts(t) {
+	if !k.Accepts(t) || !canStream(t) {
 		return nil
 	}
 	return k.stream[t].panels

@@ -72,11 +72,6 @@ func (s *streamKernel) lines(
 	}
 }
 
-// farB asks for kernels that prefetch B to the second-level cache: the first-level cache of Zen 3 and 4 has 8 ways.
-// Those of Intel's and Zen 5 have 12: Intel's take 3 to 23 % longer so along K if B comes from further than the
-// second-level cache, and on a Zen 5 ten products of 1 to 16 rows make 0.93 (float32) and 1.00 (bf16) with them.
-var farB = machine().doublePumped()
-
 // blocks multiplies whole blocks of K. Some slots go through K at a time, to have as many independent sums, each by a
 // vector of columns, and, see lag, one some way behind the other, as far as there are blocks of sums between them: rows
 // that lie 2 or 4 KB apart share sets of the first-level cache, and those of all columns at one place in K would evict

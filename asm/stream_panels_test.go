@@ -19,8 +19,8 @@ func TestStreamPanels(t *testing.T) {
 					t.Errorf("%v: %d rows by %d columns at a time, want a multiple of %d", typ, m, wide, kern.NR)
 				}
 			}
-			if got := kern.StreamPanels(typ) != nil; got != (want && kern.Accepts(typ) &&
-				(!typ.is8() || streams8(kern))) {
+			if got := kern.StreamPanels(typ) != nil; got != (want && kern.Accepts(typ) && canStream(typ) &&
+				kern.StreamRows(typ, false) > 0) {
 				t.Errorf("a kernel for panels of %v: %v", typ, got)
 			}
 		}

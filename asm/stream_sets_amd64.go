@@ -31,18 +31,15 @@ type streamReach struct{ rows, ahead int }
 
 // The reach for rows of K, for those that lie whole pages apart, and for these with one or two rows of A. A cache of
 // 12 ways keeps few lines of rows that are whole pages apart, and the processor follows 16 streams. GB/s of 32 MB of
-// bf16 in pairs, one row of A: rows of 8 KB 34 with 16 rows and 512 bytes, 37 with 8 and 2048, 43 with 4 and 2048;
-// rows of 10 KB 40, 37, 33, and with 16 and 1024 43.
-//
-// That was Zen 5. On an Emerald Rapids 32 rows and 256 bytes are better for more than two rows of A: eight of float32
-// by 4096 x 4096 make 45 GFLOP/s on one core, and 450 on 16, rather than 43 and 380.
+// bf16 in pairs on a Zen 5, one row of A: rows of 8 KB 34 with 16 rows and 512 bytes, 37 with 8 and 2048, 43 with 4
+// and 2048; rows of 10 KB 40, 37, 33, and with 16 and 1024 43.
 var (
 	reachPairs = [3]streamReach{{16, 1024}, {16, 512}, {4, 2048}}
 	// Rows of fp8 are half as long, and sums are added to once for the rows of a call. Zen 4, 4096 x 4096 in pages of
 	// 4 KB: with 1 row of A 14.9 GB/s with 4 rows and 2048 bytes, 18.5 with 8 and 2048, 20.3 with 16 and 1024; with 8
 	// rows of A 8.1 with 16 and 512, 8.7 with 32 and 1024.
 	reachPairs8 = [3]streamReach{{16, 1024}, {32, 1024}, {16, 1024}}
-	reach512    = reachHere()
+	reachWords  = [3]streamReach{{16, 1024}, {8, 2048}, {8, 2048}}
 	reach256    = [3]streamReach{{8, 2048}, {8, 2048}, {8, 2048}}
 )
 
@@ -53,14 +50,32 @@ var (
 	reachFarPairs = [5]streamReach{{8, 2048}, {8, 2048}, {32, 1024}, {48, 1024}, {32, 1024}}
 )
 
-var onIntel = machine().intel
-
-func reachHere() [3]streamReach {
-	if onIntel {
-		return [3]streamReach{{32, 256}, {32, 256}, {8, 2048}}
-	}
-	return [3]streamReach{{16, 1024}, {8, 2048}, {8, 2048}}
+// A streamTuning is what the kernels for few rows know of the processor. What else differs between processors is in
+// package plan.
+type streamTuning struct {
+	// B is prefetched to the second-level cache, where a first-level one of 8 ways would not keep it. Those of Intel
+	// and Zen 5 have 12: Intel's take 3 to 23 % longer so along K if B comes from further away, and on a Zen 5 ten
+	// products of 1 to 16 rows make 0.93 (float32) and 1.00 (bf16).
+	far bool
+	// The reach of kernels of words with AVX-512. On an Emerald Rapids eight rows of float32 by 4096 x 4096 make 45
+	// GFLOP/s on one core, and 450 on 16, with that of its row, and 43 and 380 with the others'.
+	words [3]streamReach
+	// Columns of few bytes are read best a few rows ahead, and down K in one call if the accumulators stay in
+	// registers: on 16 workers of an Emerald Rapids 1, 4 and 8 rows of float32 by 4096 x 4096 read B at 156, 139 and
+	// 103 GB/s so, and at 147, 116 and 102 otherwise.
+	thin bool
 }
+
+var (
+	streamTunings = map[string]streamTuning{
+		"zen3":  {far: true, words: reachWords},
+		"zen4":  {far: true, words: reachWords},
+		"zen5":  {words: reachWords},
+		"intel": {words: [3]streamReach{{32, 256}, {32, 256}, {8, 2048}}, thin: true},
+		"other": {words: reachWords},
+	}
+	streamTuned = streamTunings[Processor()]
+)
 
 // A streamKernel is the stream kernels of a type.
 type streamKernel struct {
@@ -85,10 +100,10 @@ type farStream struct {
 	lag                   int // of along
 }
 
-// farther returns the kernels that prefetch B to the second-level cache if farB asks for them and s has some, and nil
-// otherwise.
+// farther returns the kernels that prefetch B to the second-level cache if the processor wants them and s has some, and
+// nil otherwise.
 func (s *streamKernel) farther() *farStream {
-	if !farB {
+	if !streamTuned.far {
 		return nil
 	}
 	return s.far
@@ -132,7 +147,7 @@ var (
 			panels: streamSet{streamPanelsFar512Pairsx1, streamPanelsFar512Pairsx2, streamPanelsFar512Pairsx4,
 				streamPanelsFar512Pairsx6, streamPanelsFar512Pairsx8}}}
 	streamWords = streamKernel{streamShape: &stream512, sums: F32.Block(), size: 4, kpack: 1, block: 64,
-		pack: packAlong512Wordsx32, reach: &reach512,
+		pack: packAlong512Wordsx32, reach: &streamTuned.words,
 		across: streamSet{streamAcross512Wordsx1, streamAcross512Wordsx2, streamAcross512Wordsx4,
 			streamAcross512Wordsx6, streamAcross512Wordsx8},
 		along: streamSet{streamAlong512Wordsx1, streamAlong512Wordsx2, streamAlong512Wordsx4,
@@ -148,7 +163,7 @@ var (
 			panels: streamSet{streamPanelsFar512Wordsx1, streamPanelsFar512Wordsx2, streamPanelsFar512Wordsx4,
 				streamPanelsFar512Wordsx6, streamPanelsFar512Wordsx8}}}
 	streamBF16 = streamKernel{streamShape: &stream512, sums: BF16.Block(), size: 2, kpack: 1, block: 32,
-		pack: packAlong512BF16x32, reach: &reach512,
+		pack: packAlong512BF16x32, reach: &streamTuned.words,
 		across: streamSet{streamAcross512BF16x1, streamAcross512BF16x2, streamAcross512BF16x4,
 			streamAcross512BF16x6, streamAcross512BF16x8},
 		along: streamSet{streamAlong512BF16x1, streamAlong512BF16x2, streamAlong512BF16x4,
@@ -162,7 +177,7 @@ var (
 			panels: streamSet{streamPanelsFar512BF16x1, streamPanelsFar512BF16x2, streamPanelsFar512BF16x4,
 				streamPanelsFar512BF16x6, streamPanelsFar512BF16x8}}}
 	streamF16 = streamKernel{streamShape: &stream512, sums: F16.Block(), size: 2, kpack: 1, block: 32,
-		pack: packAlong512F16x32, reach: &reach512,
+		pack: packAlong512F16x32, reach: &streamTuned.words,
 		across: streamSet{streamAcross512F16x1, streamAcross512F16x2, streamAcross512F16x4,
 			streamAcross512F16x6, streamAcross512F16x8},
 		along: streamSet{streamAlong512F16x1, streamAlong512F16x2, streamAlong512F16x4,
@@ -186,7 +201,7 @@ var (
 		narrow: streamSet{streamPanels512Pairs8x1, streamPanels512Pairs8x2, streamPanels512Pairs8x4,
 			streamPanels512Pairs8x6, streamPanels512Pairs8x8}}
 	streamWords8 = streamKernel{streamShape: &stream512, sums: BF16.Block(), size: 1, kpack: 1, block: 64,
-		reach: &reach512,
+		reach: &streamTuned.words,
 		across: streamSet{streamAcross512Words8x1, streamAcross512Words8x2, streamAcross512Words8x4,
 			streamAcross512Words8x6, streamAcross512Words8x8},
 		along: streamSet{streamAlong512Words8x1, streamAlong512Words8x2, streamAlong512Words8x4,

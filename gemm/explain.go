@@ -33,8 +33,8 @@ func Machines() (names []string) {
 
 // Explain says in some ten lines how a product would be computed in native arithmetic, and why not otherwise.
 // It is an error if there is no such machine, if it has no such kernel, if a size is less than 1 or memory cannot hold
-// a matrix, or if C's type or the workers are none of a product's. A pretended machine has of its kernels what this
-// process has of them: where this processor lacks AVX512-VBMI they do not stream fp8 there, either.
+// a matrix, or if C's type or the workers are none of a product's. In a build without assembly kernels do what plain
+// Go does, on pretended machines, too.
 func Explain(a Question) (string, error) {
 	const most = min(math.MaxInt/16, 1<<47) // elements whose bytes an int counts, and those of sums; no memory has more
 	switch {

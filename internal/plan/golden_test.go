@@ -57,7 +57,7 @@ func TestGolden(t *testing.T) {
 			}
 			on := m.Machine.Tune()
 			var lines []string
-			for _, elem := range []asm.Type{asm.BF16, asm.F32, asm.F16} {
+			for _, elem := range []asm.Type{asm.BF16, asm.F32, asm.F16, asm.E4M3} {
 				k := best(t, &m, elem)
 				for _, layout := range []string{"NN", "NT", "TN", "NP"} {
 					lines = append(lines, goldenLines(on, k, elem, layout, "")...)
@@ -93,10 +93,10 @@ var variants = map[string]func(q *Problem){
 }
 
 // goldenLines returns what is decided for each shape, one line for some workers after the other unless the
-// next decide the same. Few shapes will do for f16, and for variants.
+// next decide the same. Few shapes will do for f16 and fp8, and for variants.
 func goldenLines(on *Machine, k *asm.Kernel, elem asm.Type, layout, form string) (lines []string) {
 	for i, shape := range goldenShapes() {
-		if (elem == asm.F16 || form != "") && i%4 > 0 {
+		if (elem == asm.F16 || elem == asm.E4M3 || form != "") && i%4 > 0 {
 			continue
 		}
 		line := strings.TrimSpace(fmt.Sprintf("%s %v %s %s", k.Name, elem, layout, form))
@@ -197,4 +197,25 @@ func posed(on *Machine, k *asm.Kernel, elem asm.Type, layout string, m, n, depth
 		q.PitchB = q.K * elem.Size()
 	}
 	return q
+}
+
+// TestVBMI has a machine stream fp8 if it has AVX512-VBMI, whatever this one has.
+func TestVBMI(t *testing.T) {
+	k := asm.Named("avx512")
+	if k.Mul == nil {
+		t.Skip("this build has no assembly")
+	}
+	for _, vbmi := range []bool{false, true} {
+		m := Machine{Name: "zen4", L2: 1 << 20, L3: 32 << 20, VBMI: vbmi}.Tune()
+		for _, layout := range []string{"NN", "NT", "NP"} {
+			for _, elem := range []asm.Type{asm.BF16, asm.E4M3, asm.E5M2} {
+				q := posed(m, k, elem, layout, 1, 4096, 4096)
+				q.Staff(1, 1, false)
+				g := Choose(&q)
+				if got, want := g.B == StreamedB, vbmi || elem == asm.BF16; got != want {
+					t.Errorf("VBMI %v: %v %s: %v", vbmi, elem, layout, &g)
+				}
+			}
+		}
+	}
 }

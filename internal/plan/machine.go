@@ -16,36 +16,23 @@ type Machine struct {
 	Name    string   // of its rows in the table of tunings: zen3, zen4, zen5, intel or other
 	L2      int      // bytes of a second-level cache
 	L3      int      // bytes of the last-level cache, -1 if it is not known
+	VBMI    bool     // it has AVX512-VBMI, with which kernels stream fp8
 	Tunings []Tuning // of asm.Kernels
 }
 
 // Here is the machine that this process runs on.
 var Here = Machine{
-	Name: processor(),
+	Name: asm.Processor(),
 	L2:   cmp.Or(max(0, cpuid.CPU.Cache.L2), 1<<20),
 	L3:   cpuid.CPU.Cache.L3,
+	VBMI: asm.Has("AVX512VBMI"),
 }.Tune()
-
-// processor names this one.
-func processor() string {
-	switch c := &cpuid.CPU; {
-	case c.VendorID == cpuid.Intel:
-		return "intel"
-	case c.VendorID != cpuid.AMD || c.Family < 0x19:
-		return "other"
-	case c.Family > 0x19:
-		return "zen5"
-	case c.Has(cpuid.AVX512F):
-		return "zen4"
-	}
-	return "zen3"
-}
 
 // Tune returns m with its tunings.
 func (m Machine) Tune() *Machine {
 	for _, k := range asm.Kernels() {
 		t := words
-		t.l2, t.l3 = m.L2, m.L3
+		t.l2, t.l3, t.vbmi = m.L2, m.L3, m.VBMI
 		for _, row := range tunings {
 			if cmp.Or(row.machine, m.Name) == m.Name && cmp.Or(row.kernel, k.Name) == k.Name {
 				row.set(&t)
@@ -69,10 +56,10 @@ type Pretended struct {
 // Machines are those that can be pretended.
 var Machines = []Pretended{
 	{"zen3", "avx2", Machine{Name: "zen3", L2: 512 << 10, L3: 32 << 20}},
-	{"zen4", "avx512bf16 avx512 avx2", Machine{Name: "zen4", L2: 1 << 20, L3: 32 << 20}},
-	{"zen5", "avx512bf16 avx512 avx2", Machine{Name: "zen5", L2: 1 << 20, L3: 32 << 20}},
-	{"intel", "avx512 avx512bf16 avx2", Machine{Name: "intel", L2: 2 << 20, L3: 48 << 20}},
-	{"amx", "amx avx512 avx512bf16 avx2", Machine{Name: "intel", L2: 2 << 20, L3: 260 << 20}},
+	{"zen4", "avx512bf16 avx512 avx2", Machine{Name: "zen4", L2: 1 << 20, L3: 32 << 20, VBMI: true}},
+	{"zen5", "avx512bf16 avx512 avx2", Machine{Name: "zen5", L2: 1 << 20, L3: 32 << 20, VBMI: true}},
+	{"intel", "avx512 avx512bf16 avx2", Machine{Name: "intel", L2: 2 << 20, L3: 48 << 20, VBMI: true}},
+	{"amx", "amx avx512 avx512bf16 avx2", Machine{Name: "intel", L2: 2 << 20, L3: 260 << 20, VBMI: true}},
 	{"go", "", Machine{Name: "other", L2: 1 << 20, L3: 32 << 20}},
 }
 

@@ -168,10 +168,11 @@ func (q *Problem) exceeds(workers int) bool {
 
 // streams reports whether kernels stream B: from panels, or from where it lies if its blocks of K are the product's.
 func (q *Problem) streams() bool {
-	if q.FormB == InPanels {
-		return q.Kernel.StreamPanels(q.ElemB) != nil
+	rows := q.Kernel.StreamRows(q.ElemB, q.FormB == AlongK)
+	if q.ElemB.Size() == 1 && !q.On.vbmi {
+		return false
 	}
-	return q.M <= q.Kernel.StreamRows(q.ElemB, q.FormB == AlongK) && q.ElemB.Block() == q.Elem.Block()
+	return q.FormB == InPanels && rows > 0 || q.M <= rows && q.ElemB.Block() == q.Elem.Block()
 }
 
 // held reports whether B takes no more than a part of the second-level caches of so many workers.

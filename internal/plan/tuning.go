@@ -10,7 +10,8 @@ package plan
 //	   and the same with -prepacked true                                         few rows
 //	R  -size 1000,2048,4096,512x4096x4096                                        what is large
 type Tuning struct {
-	l2, l3 int // bytes of the machine's caches
+	l2, l3 int  // bytes of the machine's caches
+	vbmi   bool // see Machine.VBMI
 
 	// Who shares a product.
 	shared    [crowds]float64 // flops up to which to hand over takes longer than it saves (S)
