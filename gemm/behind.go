@@ -32,9 +32,9 @@ func (w *behind) panel(i int) panelOfB {
 	if step >= w.last {
 		return panelOfB{}
 	}
-	k0, n := w.StepOf(w.g, step)
+	k0, n := w.StepOf(w.plan, step)
 	col := w.from + i%panels*nr
-	return panelOfB{k0, n, col, min(nr, w.to-col), unsafe.Add(w.memory, i%2*w.BehindBytes(w.g)/2)}
+	return panelOfB{k0, n, col, min(nr, w.to-col), unsafe.Add(w.memory, i%2*w.BehindBytes(w.plan)/2)}
 }
 
 // sharesChunks reports whether rows of K of two panels fit a chunk.

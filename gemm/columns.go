@@ -25,23 +25,23 @@ type columnGrid struct {
 // init lays out p as its plan says.
 func (cg *columnGrid) init(p *product) (err error) {
 	side := tile.SideA
-	if p.g.B == plan.TurnedB {
+	if p.plan.B == plan.TurnedB {
 		side = tile.SideB
 	}
-	*cg = columnGrid{product: *p, ColumnCut: &p.g.Columns}
+	*cg = columnGrid{product: *p, ColumnCut: &p.plan.Columns}
 	cg.mapA, err = p.panelMap(side, &p.a, p.M, !p.a.trans)
 	return err
 }
 
 // Bytes returns the slot memory that the plan needs: A, and the accumulators that outlast an item.
-func (cg *columnGrid) Bytes() int64 { return int64(cg.bytesSlot()) + int64(cg.BytesAcc(cg.g)) }
+func (cg *columnGrid) Bytes() int64 { return int64(cg.bytesSlot()) + int64(cg.BytesAcc(cg.plan)) }
 
 func (cg *columnGrid) bytesSlot() int { return plan.RoundUp(cg.Steps*cg.bytesA(), tile.SlotAlign) }
 
 // use lays out mem, which has as many bytes or more.
 func (cg *columnGrid) use(mem []byte) {
 	cg.slot = mem[:cg.bytesSlot()]
-	if cg.BytesAcc(cg.g) > 0 {
+	if cg.BytesAcc(cg.plan) > 0 {
 		cg.acc = unsafe.Pointer(unsafe.SliceData(mem[len(cg.slot):]))
 	}
 }
@@ -57,12 +57,12 @@ func (cg *columnGrid) describe(st Stats) Stats {
 }
 
 // bytesA returns the size of the panels of A of a whole step.
-func (cg *columnGrid) bytesA() int { return cg.mapA.BoxBytes(cg.M, cg.g.Step) }
+func (cg *columnGrid) bytesA() int { return cg.mapA.BoxBytes(cg.M, cg.plan.Step) }
 
 func (cg *columnGrid) task(ctx context.Context, grid *pipeline.Grid, _ *pipeline.Slabs) (pipeline.Task, error) {
 	jobs := plan.CeilDiv(cg.Span*cg.PanelsA, cg.JobPanels)
 	shape := pipeline.Shape{Depth: cg.Items, Items: cg.Items, CTAs: 1, Slabs: cg.Slabs, Private: jobs}
-	return grid, grid.Reset(ctx, shape, cg, cg.g.Workers)
+	return grid, grid.Reset(ctx, shape, cg, cg.plan.Workers)
 }
 
 // stepsOf returns the first step of K of an item and the one after its last.
@@ -74,7 +74,7 @@ func (cg *columnGrid) stepsOf(item int) (from, to int) {
 func (cg *columnGrid) Expect(item, cta int) int {
 	n := 0
 	for step, to := cg.stepsOf(item); step < to; step++ {
-		_, k := cg.StepOf(cg.g, step)
+		_, k := cg.StepOf(cg.plan, step)
 		n += cg.mapA.BoxBytes(cg.M, k)
 	}
 	return n / tile.PanelTxUnit
@@ -87,7 +87,7 @@ func (cg *columnGrid) Load(stage, item, cta, job int, bars []barrier.Barrier) {
 	for panel := job * cg.JobPanels; panel < end; panel++ {
 		high := cg.mapA.Width()
 		step, row := from+panel/cg.PanelsA, panel%cg.PanelsA*high
-		k0, k := cg.StepOf(cg.g, step)
+		k0, k := cg.StepOf(cg.plan, step)
 		load(&cg.mapA, cg.slot[step*cg.bytesA():], 0, cg.M, row, high, k0, k, bars)
 	}
 }

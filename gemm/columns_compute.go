@@ -14,13 +14,13 @@ func (cg *columnGrid) Compute(stage, item, cta, slab int) {
 	var t spin.Turn
 	t.Begin()
 	pool := &scratches
-	if cg.g.B == plan.SweptB {
+	if cg.plan.B == plan.SweptB {
 		pool = &brooms
 	}
 	s := pool.Get().(*scratch)
 	defer pool.Put(s)
 	for ; from < end; from += cg.Block {
-		switch to := min(from+cg.Block, end); cg.g.B {
+		switch to := min(from+cg.Block, end); cg.plan.B {
 		case plan.StreamedB:
 			cg.computeStreamed(s.at(), &t, item, from, to-from)
 		case plan.TurnedB:
@@ -34,12 +34,12 @@ func (cg *columnGrid) Compute(stage, item, cta, slab int) {
 // computePanels multiplies an item's part of A by the columns from .. to-1, a step of K after the other. What is not
 // packed is packed to the beginning of s, behind products or before them, but for pieces that are swept.
 func (cg *columnGrid) computePanels(s *scratch, t *spin.Turn, item, from, to int) {
-	g := group{strip: strip{rows: cg.M}, to: to, stripBytes: cg.BytesStrip(cg.g)}
+	g := group{strip: strip{rows: cg.M}, to: to, stripBytes: cg.BytesStrip(cg.plan)}
 	step, last := cg.stepsOf(item)
 	room, packs := plan.StreamB, cg.Block // bytes of panels of B, and columns that are packed at a time
-	switch cg.g.B {
+	switch cg.plan.B {
 	case plan.BehindB:
-		room = cg.BehindBytes(cg.g)
+		room = cg.BehindBytes(cg.plan)
 		s.behind = behind{product: &cg.product, from: from, to: to, step: step, last: last, memory: s.at()}
 		g.behind = &s.behind
 	case plan.SweptB:
@@ -47,12 +47,12 @@ func (cg *columnGrid) computePanels(s *scratch, t *spin.Turn, item, from, to int
 		s.sweep = asm.Sweep{M: cg.M, Stride: cg.b.pitch(), Strip: g.stripBytes, Room: unsafe.Add(s.at(), asm.SweepRoom)}
 	}
 	chain := unsafe.Add(s.at(), room)
-	apart := (cg.SumsEach(cg.g) - 1) * plan.CeilDiv(to-from, cg.Kernel.NR) * g.stripBytes
+	apart := (cg.SumsEach(cg.plan) - 1) * plan.CeilDiv(to-from, cg.Kernel.NR) * g.stripBytes
 	acc := cg.accumulators(unsafe.Add(chain, apart), from)
 	for ; step < last; step++ {
 		g.from, g.sums, g.chain, g.a.at = from, lines{acc, cg.Kernel.NR * 4}, chain, cg.stepA(step)
-		g.k0, g.n = cg.StepOf(cg.g, step)
-		if cg.g.B == plan.SweptB {
+		g.k0, g.n = cg.StepOf(cg.plan, step)
+		if cg.plan.B == plan.SweptB {
 			cg.sweep(&s.sweep, &g, t, step+1 < last)
 		}
 		cg.fetch(&g, s.at(), packs)
@@ -66,7 +66,7 @@ func (cg *columnGrid) computePanels(s *scratch, t *spin.Turn, item, from, to int
 // lines from each other, though each has columns of its own, for a processor fetches the lines after them, too.
 func (cg *columnGrid) computeStreamed(mem unsafe.Pointer, t *spin.Turn, item, col, n int) {
 	from, to := cg.stepsOf(item)
-	a := stepsOfA{cg.stepA(0), cg.bytesA(), cg.g.Step}
+	a := stepsOfA{cg.stepA(0), cg.bytesA(), cg.plan.Step}
 	sums, wait := lines{mem, n * 4}, lines{forward(cg.acc, col*4), cg.N * 4}
 	if item > 0 {
 		asm.CopyRows(sums.at, sums.pitch, wait.at, wait.pitch, cg.M, n*4)

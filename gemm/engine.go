@@ -132,7 +132,7 @@ func (e *Engine) grid(in *slab, s *settings, start time.Time) error {
 	}
 	defer e.end(r)
 	defer r.release(&e.slots)
-	g := in.g
+	g := in.plan
 	st := Stats{Kernel: in.Kernel.Name, Route: g.Share.String(), Plan: g, Workers: g.Workers}
 	task, err := r.start(s.ctx, &e.slots, in, &st)
 	if err != nil {

@@ -164,9 +164,9 @@ func (e *Engine) compute(in *slab, s *settings) error {
 		start = time.Now()
 	}
 	workers := 1
-	in.g = &plan.TinyPlan
+	in.plan = &plan.TinyPlan
 	if min(in.M, in.N, in.K) > 0 && (in.Asked.Any || !in.Tiny()) {
-		if in.follow(e.plan(&in.product, s)); in.g.Share != plan.ByCaller {
+		if in.follow(e.plan(&in.product, s)); in.plan.Share != plan.ByCaller {
 			return e.grid(in, s, start)
 		}
 	}
@@ -193,7 +193,7 @@ func (e *Engine) compute(in *slab, s *settings) error {
 		span.End()
 	}
 	if s.stats != nil {
-		st := Stats{Kernel: in.Kernel.Name, Inline: true, Route: plan.ByCaller.String(), Plan: in.g, Workers: workers}
+		st := Stats{Kernel: in.Kernel.Name, Inline: true, Route: plan.ByCaller.String(), Plan: in.plan, Workers: workers}
 		st.Elapsed = time.Since(start)
 		*s.stats = st
 	}

@@ -12,7 +12,7 @@ import (
 // product is one validated C = alpha·A·B + beta·C with a row-major C: the problem, and where everything is.
 type product struct {
 	plan.Problem
-	g           *plan.Plan // how it is computed, once that is decided
+	plan        *plan.Plan // how it is computed, once that is decided
 	c, a, b     view
 	alpha, beta float32
 	finish      *finish // or nil
@@ -31,10 +31,10 @@ type slab struct {
 }
 
 // follow has the product computed as g says.
-func (in *slab) follow(g *plan.Plan) { in.g, in.past, in.room = g, g.Past, g.Room }
+func (in *slab) follow(g *plan.Plan) { in.plan, in.past, in.room = g, g.Past, g.Room }
 
 // dots reports whether it is dot products.
-func (in *slab) dots() bool { return in.g.B == plan.DotsOfB }
+func (in *slab) dots() bool { return in.plan.B == plan.DotsOfB }
 
 // rowsB returns where element k0 + at of K of the columns from col on lies, and the bytes to the next of K, for a B
 // whose rows are those of K. If B is packed, it is narrow, and k0 begins a stage and col a panel.

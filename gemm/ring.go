@@ -25,7 +25,7 @@ type ring struct {
 
 // init lays out p as its plan says. It is an error if what the caller names does not fit p.
 func (r *ring) init(p *product) (err error) {
-	r.product, r.RingCut = *p, &p.g.Ring
+	r.product, r.RingCut = *p, &p.plan.Ring
 	stages := float64(r.TilesM) * float64(r.TilesN) * float64(r.Steps)
 	if stages > min(pipeline.MaxItems, math.MaxInt) {
 		if r.transposed { // as the caller has it
@@ -36,7 +36,7 @@ func (r *ring) init(p *product) (err error) {
 			r.Asked.M, r.Asked.N, r.Asked.K, r.c.rows, r.c.cols, r.K, stages,
 			int64(min(pipeline.MaxItems, math.MaxInt)))
 	}
-	if r.mapA, err = r.panelMap(tile.SideA, &r.a, r.M, !r.a.trans); err == nil && r.g.B == plan.SlotsOfB {
+	if r.mapA, err = r.panelMap(tile.SideA, &r.a, r.M, !r.a.trans); err == nil && r.plan.B == plan.SlotsOfB {
 		r.mapB, err = r.panelMap(tile.SideB, &r.b, r.N, r.b.trans)
 	}
 	return err
@@ -56,10 +56,10 @@ func (r *ring) describe(st Stats) Stats {
 func (r *ring) task(ctx context.Context, grid *pipeline.Grid, _ *pipeline.Slabs) (pipeline.Task, error) {
 	slabs, jobs := r.RowSlabs*r.ColSlabs, plan.CeilDiv(r.BM, r.JobRows)
 	shape := pipeline.Shape{Depth: r.Depth, Items: r.Items(), CTAs: r.CTAs, Slabs: slabs, Private: jobs}
-	if r.g.B == plan.SlotsOfB {
+	if r.plan.B == plan.SlotsOfB {
 		shape.Shared = plan.CeilDiv(r.BN, r.JobCols)
 	}
-	return grid, grid.Reset(ctx, shape, r, r.g.Workers)
+	return grid, grid.Reset(ctx, shape, r, r.plan.Workers)
 }
 
 // use lays out mem, which has as many bytes as the plan needs.
@@ -134,7 +134,7 @@ func (r *ring) Compute(stage, item, cta, slab int) {
 	if r.Steps > 1 { // otherwise strips take turns with one's accumulators
 		g.stripBytes = r.SlabRows * k.NR * 4
 	}
-	if r.g.B == plan.SlotsOfB {
+	if r.plan.B == plan.SlotsOfB {
 		g.b = unsafe.Pointer(unsafe.SliceData(r.slotB(stage)[from/k.NR*k.PanelB(words):]))
 	} else {
 		s := scratches.Get().(*scratch)

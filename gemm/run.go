@@ -33,9 +33,9 @@ type program interface {
 func (r *run) start(ctx context.Context, pool *tile.SlotPool, in *slab, st *Stats) (pipeline.Task, error) {
 	var err error
 	var w program
-	switch in.g.Share {
+	switch in.plan.Share {
 	case plan.BySlabs:
-		w, r.slabs.slab, r.slabs.SlabCut = &r.slabs, *in, &in.g.Slabs
+		w, r.slabs.slab, r.slabs.SlabCut = &r.slabs, *in, &in.plan.Slabs
 	case plan.ByColumns:
 		w, err = &r.columns, r.columns.init(&in.product)
 	default:

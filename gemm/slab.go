@@ -9,7 +9,7 @@ import (
 
 // run computes the columns from .. to-1, as the plan says.
 func (in *slab) run(from, to int) {
-	switch in.g.B {
+	switch in.plan.B {
 	case plan.UnpackedB:
 		in.runUnpacked(from, to)
 	case plan.DotsOfB:
@@ -43,14 +43,14 @@ func (in *slab) runPanels(from, to int) {
 		b = unsafe.Add(g.a.at, plan.RoundUp(in.room.A, tile.SlotAlign))
 		if in.room.Acc > 0 {
 			sums, g.stripBytes = lines{unsafe.Add(b, plan.RoundUp(in.room.B, tile.SlotAlign)), pitch}, 0
-			if in.g.Step < in.K {
+			if in.plan.Step < in.K {
 				g.stripBytes = in.room.Acc
 			}
 		}
 	}
-	for g.k0 = 0; g.k0 < in.K; g.k0 += in.g.Step {
-		g.n = min(in.g.Step, in.K-g.k0)
-		if in.g.A == plan.RowsOfA {
+	for g.k0 = 0; g.k0 < in.K; g.k0 += in.plan.Step {
+		g.n = min(in.plan.Step, in.K-g.k0)
+		if in.plan.A == plan.RowsOfA {
 			g.a = lines{in.a.at(0, g.k0), in.a.pitch()}
 		} else {
 			in.Kernel.PackA(in.a.elem, !in.a.trans)(g.a.at, in.a.at(0, g.k0), in.a.pitch(), in.M, g.n)

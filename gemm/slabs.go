@@ -28,7 +28,7 @@ func (sg *slabGrid) describe(st Stats) Stats {
 }
 
 func (sg *slabGrid) task(ctx context.Context, _ *pipeline.Grid, loose *pipeline.Slabs) (pipeline.Task, error) {
-	return loose, loose.Reset(ctx, sg.Count*sg.Ranges, sg, sg.g.Workers)
+	return loose, loose.Reset(ctx, sg.Count*sg.Ranges, sg, sg.plan.Workers)
 }
 
 // Compute implements [pipeline.SlabProgram].
@@ -120,7 +120,7 @@ func (sg *slabGrid) slice(in *slab, row, block, blocks int) {
 	in.alpha, in.beta, in.finish, in.finishesInC = 1, 0, nil, false
 	in.Out, in.PitchC, in.Plain = asm.F32, in.c.pitch(), true
 	in.past = false
-	in.room, _ = in.Problem.Room(sg.g, in.M, sg.Cols) // whose sums may lie in this C
+	in.room, _ = in.Problem.Room(sg.plan, in.M, sg.Cols) // whose sums may lie in this C
 }
 
 // addUp adds up the sums of the columns from .. to-1 of a slab, and makes C of them.
