@@ -32,7 +32,7 @@ func (w *behind) panel(i int) panelOfB {
 	if step >= w.last {
 		return panelOfB{}
 	}
-	k0, n := w.StepOf(w.plan, step)
+	k0, n := w.ColumnStep(w.plan, step)
 	col := w.from + i%panels*nr
 	return panelOfB{k0, n, col, min(nr, w.to-col), unsafe.Add(w.memory, i%2*w.BehindBytes(w.plan)/2)}
 }

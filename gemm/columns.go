@@ -49,7 +49,7 @@ func (cg *columnGrid) use(mem []byte) {
 // describe adds to st how the product is cut.
 func (cg *columnGrid) describe(st Stats) Stats {
 	st.Depth, st.Stages = cg.Items, cg.Items
-	st.TileM, st.TileN, st.TileK, st.Tiles = cg.M, cg.Cols, cg.K, cg.ColumnCut.Slabs
+	st.TileM, st.TileN, st.TileK, st.Tiles = cg.M, cg.Cols, cg.K, cg.Slabs
 	for item := range cg.Items {
 		st.Bytes += int64(cg.Expect(item, 0)) * tile.PanelTxUnit
 	}
@@ -74,7 +74,7 @@ func (cg *columnGrid) stepsOf(item int) (from, to int) {
 func (cg *columnGrid) Expect(item, cta int) int {
 	n := 0
 	for step, to := cg.stepsOf(item); step < to; step++ {
-		_, k := cg.StepOf(cg.plan, step)
+		_, k := cg.ColumnStep(cg.plan, step)
 		n += cg.mapA.BoxBytes(cg.M, k)
 	}
 	return n / tile.PanelTxUnit
@@ -87,7 +87,7 @@ func (cg *columnGrid) Load(stage, item, cta, job int, bars []barrier.Barrier) {
 	for panel := job * cg.JobPanels; panel < end; panel++ {
 		high := cg.mapA.Width()
 		step, row := from+panel/cg.PanelsA, panel%cg.PanelsA*high
-		k0, k := cg.StepOf(cg.plan, step)
+		k0, k := cg.ColumnStep(cg.plan, step)
 		load(&cg.mapA, cg.slot[step*cg.bytesA():], 0, cg.M, row, high, k0, k, bars)
 	}
 }

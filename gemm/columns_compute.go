@@ -51,7 +51,7 @@ func (cg *columnGrid) computePanels(s *scratch, t *spin.Turn, item, from, to int
 	acc := cg.accumulators(unsafe.Add(chain, apart), from)
 	for ; step < last; step++ {
 		g.from, g.sums, g.chain, g.a.at = from, lines{acc, cg.Kernel.NR * 4}, chain, cg.stepA(step)
-		g.k0, g.n = cg.StepOf(cg.plan, step)
+		g.k0, g.n = cg.ColumnStep(cg.plan, step)
 		if cg.plan.B == plan.SweptB {
 			cg.sweep(&s.sweep, &g, t, step+1 < last)
 		}

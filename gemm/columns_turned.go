@@ -32,7 +32,7 @@ func (cg *columnGrid) multiplyTurned(acc, tail unsafe.Pointer, t *spin.Turn, ite
 	chain := unsafe.Add(tail, high*lineTail)
 	first, last := cg.stepsOf(item)
 	for step := first; step < last; step++ {
-		k0, n := cg.StepOf(cg.plan, step) // a block
+		k0, n := cg.ColumnStep(cg.plan, step) // a block
 		if rest := n % unit; rest > 0 {
 			clear(unsafe.Slice((*byte)(tail), high*lineTail))
 			asm.CopyRows(tail, lineTail, cg.b.at(k0+n-rest, at), pitchB, high, rest*cg.b.elem.Size())

@@ -114,8 +114,8 @@ func (q *Problem) streamStep(b SourceB) int {
 	return q.StageK()
 }
 
-// StepOf returns the first element of K of a step of a plan by columns and how many it has.
-func (q *Problem) StepOf(g *Plan, step int) (first, n int) {
+// ColumnStep returns the first element of K of a step of a plan by columns and how many it has.
+func (q *Problem) ColumnStep(g *Plan, step int) (first, n int) {
 	return stepOf(step, g.Columns.Each, q.unitK(g.Step), g.Step, q.K)
 }
 

@@ -281,7 +281,7 @@ func checkColumns(q *Problem, g *Plan) error {
 	err := cover("columns", c.Slabs, q.N, func(i int) (from, to int) { return i * c.Cols, min((i+1)*c.Cols, q.N) })
 	if err == nil {
 		err = cover("steps", c.Steps, q.K, func(step int) (from, to int) {
-			from, n := q.StepOf(g, step)
+			from, n := q.ColumnStep(g, step)
 			if n > g.Step || from/unit != (from+n-1)/unit {
 				return from, from // which is an error
 			}
