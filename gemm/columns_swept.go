@@ -13,12 +13,12 @@ import (
 
 // sweep multiplies those columns of a step that are in whole pieces, and leaves the others in g. K goes on if there are
 // steps after it.
-func (cg *columnGrid) sweep(s *asm.Sweep, g *group, t *spin.Turn, goesOn bool) {
+func (cp *columnProgram) sweep(s *asm.Sweep, g *group, t *spin.Turn, goesOn bool) {
 	from, end := g.from, g.from+(g.to-g.from)/asm.SweepN*asm.SweepN
 	if g.n < asm.SweepK || end == from {
 		return
 	}
-	k, ph := cg.Kernel, cg.phaseAt(g.k0, g.n)
+	k, ph := cp.Kernel, cp.phaseAt(g.k0, g.n)
 	at := func(sums unsafe.Pointer, col int) unsafe.Pointer {
 		return unsafe.Add(sums, (col-from)/k.NR*g.stripBytes)
 	}
@@ -27,24 +27,24 @@ func (cg *columnGrid) sweep(s *asm.Sweep, g *group, t *spin.Turn, goesOn bool) {
 		sums = g.chain
 	}
 	s.A, s.First = g.a.at, ph.begins
-	most := max(1, plan.CallLimit(k)/(2*plan.RoundUp(cg.M, k.MR)*asm.SweepN*asm.SweepK)) * asm.SweepN
+	most := max(1, plan.CallLimit(k)/(2*plan.RoundUp(cp.M, k.MR)*asm.SweepN*asm.SweepK)) * asm.SweepN
 	for col := from; col < end; col += most {
-		s.B, s.N, s.Acc, s.Next = cg.b.at(g.k0, col), min(most, end-col), at(sums, col), nil
+		s.B, s.N, s.Acc, s.Next = cp.b.at(g.k0, col), min(most, end-col), at(sums, col), nil
 		switch {
 		case col+most < end:
-			s.Next = cg.b.at(g.k0, col+most)
-		case goesOn && g.k0+2*asm.SweepK <= cg.K:
-			s.Next = cg.b.at(g.k0+asm.SweepK, from)
+			s.Next = cp.b.at(g.k0, col+most)
+		case goesOn && g.k0+2*asm.SweepK <= cp.K:
+			s.Next = cp.b.at(g.k0+asm.SweepK, from)
 		}
 		k.Sweep(s)
-		t.Did(plan.FlopsOf(cg.M, s.N, g.n))
+		t.Did(plan.FlopsOf(cp.M, s.N, g.n))
 	}
 	for col := from; col < end && ph.ends; col += k.NR {
 		if ph.added {
-			asm.Combine(at(g.sums.at, col), k.NR*4, at(g.chain, col), k.NR*4, cg.M, k.NR, 1, 1)
+			asm.Combine(at(g.sums.at, col), k.NR*4, at(g.chain, col), k.NR*4, cp.M, k.NR, 1, 1)
 		}
 		if ph.last {
-			cg.epilogue(lines{at(g.sums.at, col), k.NR * 4}, 0, col, cg.M, k.NR)
+			cp.epilogue(lines{at(g.sums.at, col), k.NR * 4}, 0, col, cp.M, k.NR)
 		}
 	}
 	if g.from = end; end < g.to { // nothing need lie after the last

@@ -11,11 +11,11 @@ import (
 // computeTurned multiplies an item's part of A by the columns from .. to-1, which lie
 // along K: as rows of A, by panels of columns of B. Nothing of B is packed but what is
 // left of K where a tile ends. The accumulators are those of the transpose of C.
-func (cg *columnGrid) computeTurned(mem unsafe.Pointer, t *spin.Turn, item, from, to int) {
+func (cp *columnProgram) computeTurned(mem unsafe.Pointer, t *spin.Turn, item, from, to int) {
 	for col := from; col < to; {
-		tiles := max(1, min(cg.TurnedTiles, (to-col)/cg.Kernel.MR))
-		cg.multiplyTurned(cg.accumulators(mem, col), unsafe.Add(mem, plan.StreamB), t, item, col, to, tiles)
-		col += tiles * cg.Kernel.MR
+		tiles := max(1, min(cp.TurnedTiles, (to-col)/cp.Kernel.MR))
+		cp.multiplyTurned(cp.accumulators(mem, col), unsafe.Add(mem, plan.StreamB), t, item, col, to, tiles)
+		col += tiles * cp.Kernel.MR
 	}
 }
 
@@ -24,41 +24,41 @@ const edgeCols = 8
 
 // multiplyTurned multiplies an item's part of A by so many tiles of columns from col on, or by those of one that are
 // before to. Their accumulators at acc are tile by tile for each panel of A.
-func (cg *columnGrid) multiplyTurned(acc, tail unsafe.Pointer, t *spin.Turn, item, col, to, tiles int) {
-	k := cg.Kernel
-	pitch, pitchB, unit := k.NR*4, cg.b.pitch(), k.KStep(cg.b.elem)*k.KPack
-	lineTail, high := unit*cg.b.elem.Size(), tiles*k.MR
-	at := min(col, cg.N-k.MR) // the last columns may be multiplied again
+func (cp *columnProgram) multiplyTurned(acc, tail unsafe.Pointer, t *spin.Turn, item, col, to, tiles int) {
+	k := cp.Kernel
+	pitch, pitchB, unit := k.NR*4, cp.b.pitch(), k.KStep(cp.b.elem)*k.KPack
+	lineTail, high := unit*cp.b.elem.Size(), tiles*k.MR
+	at := min(col, cp.N-k.MR) // the last columns may be multiplied again
 	chain := unsafe.Add(tail, high*lineTail)
-	first, last := cg.stepsOf(item)
+	first, last := cp.stepsOf(item)
 	for step := first; step < last; step++ {
-		k0, n := cg.ColumnStep(cg.plan, step) // a block
+		k0, n := cp.ColumnStep(cp.plan, step) // a block
 		if rest := n % unit; rest > 0 {
 			clear(unsafe.Slice((*byte)(tail), high*lineTail))
-			asm.CopyRows(tail, lineTail, cg.b.at(k0+n-rest, at), pitchB, high, rest*cg.b.elem.Size())
+			asm.CopyRows(tail, lineTail, cp.b.at(k0+n-rest, at), pitchB, high, rest*cp.b.elem.Size())
 		}
-		a := cg.stepA(step)
-		for i := range cg.PanelsA {
+		a := cp.stepA(step)
+		for i := range cp.PanelsA {
 			sums := lines{unsafe.Add(acc, i*high*pitch), pitch}
 			for o, deep := 0, 0; o < n; o += deep {
-				from, lda := cg.b.at(k0+o, at), pitchB
+				from, lda := cp.b.at(k0+o, at), pitchB
 				if deep = n - o; deep < unit { // what is left of K
 					from, lda = tail, lineTail
 				} else {
 					deep -= deep % unit
 				}
-				ph := cg.phaseAt(k0+o, deep)
+				ph := cp.phaseAt(k0+o, deep)
 				ph.last = false // the sums are those of the transpose of C
-				cg.multiply(&strip{
-					rows: high, cols: min(k.NR, plan.RoundUp(cg.M-i*k.NR, edgeCols)), words: cg.Words(deep),
-					a: lines{from, lda}, b: unsafe.Add(a, k.PanelB(cg.Words(o))), sums: sums, chain: chain,
+				cp.multiply(&strip{
+					rows: high, cols: min(k.NR, plan.RoundUp(cp.M-i*k.NR, edgeCols)), words: cp.Words(deep),
+					a: lines{from, lda}, b: unsafe.Add(a, k.PanelB(cp.Words(o))), sums: sums, chain: chain,
 				}, ph, t)
 			}
-			a = unsafe.Add(a, k.PanelB(cg.Words(n)))
+			a = unsafe.Add(a, k.PanelB(cp.Words(n)))
 		}
 	}
-	for i := 0; i < cg.PanelsA && last == cg.Steps; i++ {
+	for i := 0; i < cp.PanelsA && last == cp.Steps; i++ {
 		row, sums := i*k.NR, unsafe.Add(acc, (i*high+col-at)*pitch)
-		cg.storeTransposed(cg.c.at(row, col), lines{sums, k.NR * 4}, min(high, to-col), min(k.NR, cg.M-row))
+		cp.storeTransposed(cp.c.at(row, col), lines{sums, k.NR * 4}, min(high, to-col), min(k.NR, cp.M-row))
 	}
 }

@@ -22,7 +22,7 @@ type Engine struct {
 	defaults settings
 	crew     *pipeline.Crew
 	slots    tile.SlotPool
-	admit    chan struct{} // bounds the rings, and so the memory, in use at once
+	admit    chan struct{} // bounds the runs, and so the memory, in use at once
 
 	closed atomic.Bool
 	plans  plans
@@ -90,8 +90,8 @@ var ErrClosed = errors.New("gemm: engine is closed")
 
 var errZero = errors.New("gemm: nil or zero Engine; make one with New")
 
-// begin admits a call that needs a ring and returns its state. Every call waits
-// for its turn or its context, so that the memory in rings stays bounded.
+// begin admits a call that workers share and returns what it runs with. Every such call waits for its turn or its
+// context, so that the memory of runs stays bounded.
 func (e *Engine) begin(s *settings) (*run, error) {
 	var done <-chan struct{}
 	if s.ctx != nil {
@@ -123,8 +123,8 @@ func (e *Engine) end(r *run) {
 	<-e.admit
 }
 
-// grid computes the product on a grid, as its plan says.
-func (e *Engine) grid(in *slab, s *settings, start time.Time) error {
+// share computes the product with workers, as its plan says.
+func (e *Engine) share(in *slab, s *settings, start time.Time) error {
 	defer in.leave()
 	r, err := e.begin(s)
 	if err != nil {
@@ -168,10 +168,10 @@ type planned struct {
 }
 
 // of returns what is planned for q, or nil.
-func (e *plans) of(q *plan.Problem) *planned {
-	at := e.at(q)
-	for i := range e {
-		if had := e[i][at].Load(); had != nil && had.Equal(q) {
+func (ps *plans) of(q *plan.Problem) *planned {
+	at := ps.at(q)
+	for i := range ps {
+		if had := ps[i][at].Load(); had != nil && had.Equal(q) {
 			return had
 		}
 	}
@@ -179,12 +179,12 @@ func (e *plans) of(q *plan.Problem) *planned {
 }
 
 // add keeps p, and the plan before it in its place.
-func (e *plans) add(p *planned) {
-	at := e.at(&p.Problem)
-	e[1][at].Store(e[0][at].Swap(p))
+func (ps *plans) add(p *planned) {
+	at := ps.at(&p.Problem)
+	ps[1][at].Store(ps[0][at].Swap(p))
 }
 
-func (e *plans) at(q *plan.Problem) uint { return q.Hash() % uint(len(e[0])) }
+func (ps *plans) at(q *plan.Problem) uint { return q.Hash() % uint(len(ps[0])) }
 
 // plan returns how to compute p. A product that is worth sharing asks how many there are to share it.
 func (e *Engine) plan(p *product, s *settings) *plan.Plan {

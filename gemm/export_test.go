@@ -43,11 +43,11 @@ func OnGrid(e *Engine, c, a, b AnyMatrix, opts ...Option) (Stats, error) {
 	return e.byPlan(in, s, g)
 }
 
-// byPlan computes the product by a plan for a grid.
+// byPlan computes the product by a plan for workers.
 func (e *Engine) byPlan(in *slab, s *settings, g plan.Plan) (st Stats, err error) {
 	s.stats = &st
 	in.follow(&g)
-	err = e.grid(in, s, time.Now())
+	err = e.share(in, s, time.Now())
 	return st, err
 }
 

@@ -167,7 +167,7 @@ func (e *Engine) compute(in *slab, s *settings) error {
 	in.plan = &plan.TinyPlan
 	if min(in.M, in.N, in.K) > 0 && (in.Asked.Any || !in.Tiny()) {
 		if in.follow(e.plan(&in.product, s)); in.plan.Share != plan.ByCaller {
-			return e.grid(in, s, start)
+			return e.share(in, s, start)
 		}
 	}
 	s.trace.Begin(s.ctx, 1)

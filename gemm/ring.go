@@ -13,8 +13,8 @@ import (
 	"example.com/leafhopper/tile"
 )
 
-// ring is the program of a product on a ring.
-type ring struct {
+// A ringProgram is the program of a product on a ring.
+type ringProgram struct {
 	product
 	*plan.RingCut
 	mapA, mapB tile.PanelMap
@@ -24,7 +24,7 @@ type ring struct {
 }
 
 // init lays out p as its plan says. It is an error if what the caller names does not fit p.
-func (r *ring) init(p *product) (err error) {
+func (r *ringProgram) init(p *product) (err error) {
 	r.product, r.RingCut = *p, &p.plan.Ring
 	stages := float64(r.TilesM) * float64(r.TilesN) * float64(r.Steps)
 	if stages > min(pipeline.MaxItems, math.MaxInt) {
@@ -43,7 +43,7 @@ func (r *ring) init(p *product) (err error) {
 }
 
 // describe adds to st how the product is cut.
-func (r *ring) describe(st Stats) Stats {
+func (r *ringProgram) describe(st Stats) Stats {
 	st.Depth, st.Stages = r.Depth, r.Items()
 	st.TileM, st.TileN, st.TileK, st.Tiles = r.BM, r.BN, r.BK, r.TilesM*r.TilesN
 	for step := range r.Steps {
@@ -53,7 +53,7 @@ func (r *ring) describe(st Stats) Stats {
 	return st
 }
 
-func (r *ring) task(ctx context.Context, grid *pipeline.Grid, _ *pipeline.Slabs) (pipeline.Task, error) {
+func (r *ringProgram) task(ctx context.Context, grid *pipeline.Grid, _ *pipeline.Slabs) (pipeline.Task, error) {
 	slabs, jobs := r.RowSlabs*r.ColSlabs, plan.CeilDiv(r.BM, r.JobRows)
 	shape := pipeline.Shape{Depth: r.Depth, Items: r.Items(), CTAs: r.CTAs, Slabs: slabs, Private: jobs}
 	if r.plan.B == plan.SlotsOfB {
@@ -63,7 +63,7 @@ func (r *ring) task(ctx context.Context, grid *pipeline.Grid, _ *pipeline.Slabs)
 }
 
 // use lays out mem, which has as many bytes as the plan needs.
-func (r *ring) use(mem []byte) {
+func (r *ringProgram) use(mem []byte) {
 	r.stages = mem[:r.Depth*r.Stage()]
 	r.acc = unsafe.Pointer(unsafe.SliceData(mem[len(r.stages):]))
 	if r.BytesChain > 0 {
@@ -72,24 +72,24 @@ func (r *ring) use(mem []byte) {
 }
 
 // slotA returns the slot of cta's A in a stage, slotB that of B.
-func (r *ring) slotA(stage, cta int) []byte {
+func (r *ringProgram) slotA(stage, cta int) []byte {
 	return r.stages[stage*r.Stage()+cta*r.BytesA:][:r.BytesA]
 }
 
-func (r *ring) slotB(stage int) []byte {
+func (r *ringProgram) slotB(stage int) []byte {
 	return r.stages[stage*r.Stage()+r.CTAs*r.BytesA:][:r.BytesB]
 }
 
 // rowsOf returns the rows of C from row on that belong to cta, and the first.
-func (r *ring) rowsOf(row, cta int) (first, n int) {
+func (r *ringProgram) rowsOf(row, cta int) (first, n int) {
 	first = row + cta*r.BM
 	return first, max(0, min(r.BM, r.M-first))
 }
 
-func (r *ring) colsOf(col int) int { return min(r.BN, r.N-col) }
+func (r *ringProgram) colsOf(col int) int { return min(r.BN, r.N-col) }
 
 // Expect implements [pipeline.Program].
-func (r *ring) Expect(item, cta int) int {
+func (r *ringProgram) Expect(item, cta int) int {
 	row, col, step := r.Tile(item)
 	_, rows := r.rowsOf(row, cta)
 	_, k := r.StepOf(step)
@@ -97,7 +97,7 @@ func (r *ring) Expect(item, cta int) int {
 }
 
 // Load implements [pipeline.Program]: it copies the job's rows of A.
-func (r *ring) Load(stage, item, cta, job int, bars []barrier.Barrier) {
+func (r *ringProgram) Load(stage, item, cta, job int, bars []barrier.Barrier) {
 	row, _, step := r.Tile(item)
 	first, rows := r.rowsOf(row, cta)
 	k0, k := r.StepOf(step)
@@ -105,14 +105,14 @@ func (r *ring) Load(stage, item, cta, job int, bars []barrier.Barrier) {
 }
 
 // LoadMulticast implements [pipeline.Program]: it copies the job's columns of B.
-func (r *ring) LoadMulticast(stage, item, job int, bars []barrier.Barrier) {
+func (r *ringProgram) LoadMulticast(stage, item, job int, bars []barrier.Barrier) {
 	_, col, step := r.Tile(item)
 	k0, k := r.StepOf(step)
 	load(&r.mapB, r.slotB(stage), col, r.colsOf(col), job*r.JobCols, r.JobCols, k0, k, bars)
 }
 
 // Compute implements [pipeline.Program]: it multiplies one slab.
-func (r *ring) Compute(stage, item, cta, slab int) {
+func (r *ringProgram) Compute(stage, item, cta, slab int) {
 	row, col, step := r.Tile(item)
 	first, rows := r.rowsOf(row, cta)
 	at := slab / r.ColSlabs * r.SlabRows

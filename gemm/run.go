@@ -13,9 +13,9 @@ import (
 // run is what an engine keeps for a product that workers share: the programs of the routes,
 // of which each product needs one, and the tasks as which they are executed.
 type run struct {
-	ring    ring
-	columns columnGrid
-	slabs   slabGrid
+	ring    ringProgram
+	columns columnProgram
+	slabs   slabProgram
 	grid    pipeline.Grid
 	loose   pipeline.Slabs
 	memory  *tile.Slots
@@ -66,5 +66,5 @@ func (r *run) release(pool *tile.SlotPool) {
 	}
 	r.memory = nil
 	r.slabs.slab, r.slabs.SlabCut, r.slabs.sums = slab{}, nil, nil
-	r.columns, r.ring = columnGrid{}, ring{}
+	r.columns, r.ring = columnProgram{}, ringProgram{}
 }

@@ -10,8 +10,8 @@ import (
 	"example.com/leafhopper/pipeline"
 )
 
-// slabGrid is the program of a product in slabs.
-type slabGrid struct {
+// A slabProgram is the program of a product in slabs.
+type slabProgram struct {
 	slab
 	*plan.SlabCut
 
@@ -21,33 +21,33 @@ type slabGrid struct {
 }
 
 // describe adds to st how the product is cut.
-func (sg *slabGrid) describe(st Stats) Stats {
-	st.TileM, st.TileN, st.TileK = min(sg.Rows, sg.M), sg.Cols, min(sg.Span*sg.ChainK(), sg.K)
-	st.Tiles = sg.Count * sg.Ranges
+func (sp *slabProgram) describe(st Stats) Stats {
+	st.TileM, st.TileN, st.TileK = min(sp.Rows, sp.M), sp.Cols, min(sp.Span*sp.ChainK(), sp.K)
+	st.Tiles = sp.Count * sp.Ranges
 	return st
 }
 
-func (sg *slabGrid) task(ctx context.Context, _ *pipeline.Grid, loose *pipeline.Slabs) (pipeline.Task, error) {
-	return loose, loose.Reset(ctx, sg.Count*sg.Ranges, sg, sg.plan.Workers)
+func (sp *slabProgram) task(ctx context.Context, _ *pipeline.Grid, loose *pipeline.Slabs) (pipeline.Task, error) {
+	return loose, loose.Reset(ctx, sp.Count*sp.Ranges, sp, sp.plan.Workers)
 }
 
 // Compute implements [pipeline.SlabProgram].
-func (sg *slabGrid) Compute(slab int) {
-	of, slab := slab/sg.Count, slab%sg.Count
-	from, to := sg.ColsOf(slab%sg.Across, sg.N)
-	if sg.Ranges > 1 {
-		sg.computeRange(of, slab, from, to)
+func (sp *slabProgram) Compute(slab int) {
+	of, slab := slab/sp.Count, slab%sp.Count
+	from, to := sp.ColsOf(slab%sp.Across, sp.N)
+	if sp.Ranges > 1 {
+		sp.computeRange(of, slab, from, to)
 		return
 	}
-	in := sg.part(slab / sg.Across)
+	in := sp.part(slab / sp.Across)
 	in.turn.Begin()
 	in.run(from, to)
 }
 
 // part returns the rows of the slabs number i from above.
-func (sg *slabGrid) part(i int) slab {
-	in := sg.slab
-	row, end := sg.RowsOf(i, sg.M)
+func (sp *slabProgram) part(i int) slab {
+	in := sp.slab
+	row, end := sp.RowsOf(i, sp.M)
 	in.M = end - row
 	in.a.ptr, in.a.rows = in.a.at(row, 0), in.M
 	in.c.ptr, in.c.rows = in.c.at(row, 0), in.M
@@ -55,84 +55,84 @@ func (sg *slabGrid) part(i int) slab {
 }
 
 // Bytes returns the bytes of the sums.
-func (sg *slabGrid) Bytes() int64 {
-	if sg.Ranges == 1 {
+func (sp *slabProgram) Bytes() int64 {
+	if sp.Ranges == 1 {
 		return 0
 	}
-	return int64(sg.sumsAt(sg.Blocks()))
+	return int64(sp.sumsAt(sp.Blocks()))
 }
 
 // sumsAt returns where the sums of a block begin.
-func (sg *slabGrid) sumsAt(block int) int {
-	if !sg.dots() {
-		block = max(0, block-sg.Span+1)
+func (sp *slabProgram) sumsAt(block int) int {
+	if !sp.dots() {
+		block = max(0, block-sp.Span+1)
 	}
-	return block * sg.M * sg.N * 4
+	return block * sp.M * sp.N * 4
 }
 
 // use lays out the memory for the sums.
-func (sg *slabGrid) use(sums []byte) {
-	sg.sums = unsafe.Pointer(unsafe.SliceData(sums))
-	for len(sg.left) < sg.Count {
-		sg.left = append(sg.left, atomic.Int32{})
+func (sp *slabProgram) use(sums []byte) {
+	sp.sums = unsafe.Pointer(unsafe.SliceData(sums))
+	for len(sp.left) < sp.Count {
+		sp.left = append(sp.left, atomic.Int32{})
 	}
-	for i := range sg.left[:sg.Count] {
-		sg.left[i].Store(int32(sg.Ranges))
+	for i := range sp.left[:sp.Count] {
+		sp.left[i].Store(int32(sp.Ranges))
 	}
 }
 
 // computeRange computes a range of K of the columns from .. to-1 of a slab, and C if it is the last.
-func (sg *slabGrid) computeRange(i, slab, from, to int) {
-	first := i * sg.Span
-	end := min(first+sg.Span, sg.Blocks())
-	if sg.dots() {
-		in := sg.slab
+func (sp *slabProgram) computeRange(i, slab, from, to int) {
+	first := i * sp.Span
+	end := min(first+sp.Span, sp.Blocks())
+	if sp.dots() {
+		in := sp.slab
 		in.turn.Begin()
-		in.dotSums(first, end-first, unsafe.Add(sg.sums, sg.sumsAt(first)))
+		in.dotSums(first, end-first, unsafe.Add(sp.sums, sp.sumsAt(first)))
 	} else {
-		in, step := sg.part(slab/sg.Across), 1
+		in, step := sp.part(slab/sp.Across), 1
 		in.turn.Begin()
 		if i == 0 {
 			step = end
 		}
 		for ; first < end; first += step {
-			sg.slice(&in, slab/sg.Across*sg.Rows, first, step)
+			sp.slice(&in, slab/sp.Across*sp.Rows, first, step)
 			in.run(from, to)
 		}
 	}
-	if sg.left[slab].Add(-1) == 0 {
-		sg.addUp(slab, from, to)
+	if sp.left[slab].Add(-1) == 0 {
+		sp.addUp(slab, from, to)
 	}
 }
 
 // slice leaves of in, the rows from one on, so many blocks of K, whose sums are C.
-func (sg *slabGrid) slice(in *slab, row, block, blocks int) {
-	k0 := block * sg.ChainK()
-	in.K = min(blocks*sg.ChainK(), sg.K-k0)
-	in.a.ptr = sg.a.at(row, k0)
-	if sg.b.packed {
+func (sp *slabProgram) slice(in *slab, row, block, blocks int) {
+	k0 := block * sp.ChainK()
+	in.K = min(blocks*sp.ChainK(), sp.K-k0)
+	in.a.ptr = sp.a.at(row, k0)
+	if sp.b.packed {
 		in.first = k0
 	} else {
-		in.b.ptr = sg.b.at(k0, 0)
+		in.b.ptr = sp.b.at(k0, 0)
 	}
 	in.c = view{rows: in.M, cols: in.N, stride: in.N, elem: asm.F32}
-	in.c.ptr = unsafe.Add(sg.sums, sg.sumsAt(block)+row*sg.N*4)
+	in.c.ptr = unsafe.Add(sp.sums, sp.sumsAt(block)+row*sp.N*4)
 	in.alpha, in.beta, in.finish, in.finishesInC = 1, 0, nil, false
 	in.Out, in.PitchC, in.Plain = asm.F32, in.c.pitch(), true
 	in.past = false
-	in.room, _ = in.Problem.Room(sg.plan, in.M, sg.Cols) // whose sums may lie in this C
+	in.room, _ = in.Problem.Room(sp.plan, in.M, sp.Cols) // whose sums may lie in this C
 }
 
 // addUp adds up the sums of the columns from .. to-1 of a slab, and makes C of them.
-func (sg *slabGrid) addUp(slab, from, to int) {
-	row, end := sg.RowsOf(slab/sg.Across, sg.M)
-	sums, pitch, size := unsafe.Add(sg.sums, (row*sg.N+from)*4), sg.N*4, sg.M*sg.N
-	if sg.dots() {
-		addBlocks(sums, size, sg.Blocks())
+func (sp *slabProgram) addUp(slab, from, to int) {
+	row, end := sp.RowsOf(slab/sp.Across, sp.M)
+	sums, pitch, size := unsafe.Add(sp.sums, (row*sp.N+from)*4), sp.N*4, sp.M*sp.N
+	if sp.dots() {
+		addBlocks(sums, size, sp.Blocks())
 	} else {
-		for i := 1; i <= sg.Blocks()-sg.Span; i++ {
+		for i := 1; i <= sp.Blocks()-sp.Span; i++ {
 			asm.Combine(sums, pitch, unsafe.Add(sums, i*size*4), pitch, end-row, to-from, 1, 1)
 		}
 	}
-	sg.epilogue(lines{sums, pitch}, row, from, end-row, to-from)
+	sp.epilogue(lines{sums, pitch}, row, from, end-row, to-from)
 }
