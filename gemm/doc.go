@@ -176,7 +176,13 @@
 // idle engine has no goroutines. A call returns when every helper has left its operands, also when it was cancelled.
 package gemm
 
-// The files, each before those that it uses: multiply, explain, a call; packed_binary, packed; engine; prepare; run,
-// what workers share, and ring, columns_compute, columns_turned, columns_swept, columns, slabs, how; slab, what one
-// goroutine computes, and slab_dots, slab_unpacked, stream, how; strip, scratch, behind; option, stats, matrix;
-// epilogue, sums; product, finish, panels, view.
+// The files, each before those that it uses:
+//
+//	multiply, explain, packed_binary, packed, engine   what callers call, and who has helpers, memory and plans
+//	prepare                                            checks, the choice of the kernel, what decisions need
+//	run                                                a program for workers, which is one of:
+//	ring, columns_compute, columns_turned, columns_swept, columns, slabs
+//	slab, slab_dots, slab_unpacked, stream             what one goroutine computes, without slots
+//	strip, scratch, behind                             calls of kernels, their memory, and the panel after this
+//	share, option, stats, matrix                       how many compute; what callers pass and get
+//	epilogue, sums, product, finish, panels, view      what becomes of sums; a product, and where it lies

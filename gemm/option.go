@@ -5,11 +5,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"unsafe"
 
 	"example.com/leafhopper/asm"
-	"example.com/leafhopper/internal/cores"
 	"example.com/leafhopper/internal/plan"
 	"example.com/leafhopper/pipeline"
 )
@@ -271,57 +269,4 @@ func within(option string, n, least, most int) error {
 		return fmt.Errorf("gemm: %s%d is outside %d..%d", option, n, least, most)
 	}
 	return nil
-}
-
-// sharers counts the calls under way, of all engines, that share the processors: those that have asked
-// how many workers they are to have, as products do that are large enough, and have not been told.
-var sharers atomic.Int32
-
-// processors returns how many a call may keep busy if it is the only one.
-var processors = cores.Count
-
-// workerCount returns the goroutines that p may be computed with. A call asks once: one that is a sharer for that
-// has to leave.
-func (s *settings) workerCount(p *product) int {
-	if s.workers > 0 {
-		return s.workers
-	}
-	p.share = max(1, plan.CeilDiv(processors(), int(sharers.Add(1))))
-	return p.share
-}
-
-// leave ends the call's part in sharing.
-func (p *product) leave() {
-	if p.share > 0 {
-		p.share = 0
-		sharers.Add(-1)
-	}
-}
-
-// selectKernel returns the kernel for operands of type t, or the one that B is packed for, if it is not nil.
-func (s *settings) selectKernel(t asm.Type, packed *asm.Kernel) (*asm.Kernel, error) {
-	switch k := packed; {
-	case k == nil:
-		return asm.SelectArithmetic(t, s.arithmetic, s.kernel)
-	case s.kernel != "" && s.kernel != k.Name && !slices.Contains(asm.Names(s.kernel), k.Name):
-		return nil, fmt.Errorf("WithKernel(%q): B is packed for kernel %q", s.kernel, k.Name)
-	case k.Arithmetic != s.arithmetic:
-		return nil, fmt.Errorf("operand B is packed for %v arithmetic, the product is to have %v",
-			k.Arithmetic, s.arithmetic)
-	case !k.Accepts(t):
-		return nil, fmt.Errorf("operand B is packed for kernel %q, which does not multiply %v", k.Name, t)
-	default:
-		return k, nil
-	}
-}
-
-// checkKernel reports whether the kernel that s or LEAFHOPPER_KERNEL pins can run at all.
-func (s *settings) checkKernel() error {
-	var err error
-	for _, t := range [...]asm.Type{asm.F32, asm.F16, asm.BF16} {
-		if _, err = asm.SelectArithmetic(t, s.arithmetic, s.kernel); err == nil {
-			return nil
-		}
-	}
-	return fmt.Errorf("gemm: %w", err)
 }

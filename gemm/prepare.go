@@ -2,7 +2,9 @@ package gemm
 
 import (
 	"fmt"
+	"slices"
 
+	"example.com/leafhopper/asm"
 	"example.com/leafhopper/internal/plan"
 )
 
@@ -40,6 +42,33 @@ func (s *settings) prepare(p *product) error {
 	}
 	p.pose()
 	return nil
+}
+
+// selectKernel returns the kernel for operands of type t, or the one that B is packed for, if it is not nil.
+func (s *settings) selectKernel(t asm.Type, packed *asm.Kernel) (*asm.Kernel, error) {
+	switch k := packed; {
+	case k == nil:
+		return asm.SelectArithmetic(t, s.arithmetic, s.kernel)
+	case s.kernel != "" && s.kernel != k.Name && !slices.Contains(asm.Names(s.kernel), k.Name):
+		return nil, fmt.Errorf("WithKernel(%q): B is packed for kernel %q", s.kernel, k.Name)
+	case k.Arithmetic != s.arithmetic:
+		return nil, fmt.Errorf("operand B is packed for %v arithmetic, the product is to have %v",
+			k.Arithmetic, s.arithmetic)
+	case !k.Accepts(t):
+		return nil, fmt.Errorf("operand B is packed for kernel %q, which does not multiply %v", k.Name, t)
+	default:
+		return k, nil
+	}
+}
+
+// checkKernel reports whether the kernel that s or LEAFHOPPER_KERNEL pins can run at all.
+func (s *settings) checkKernel() (err error) {
+	for _, t := range [...]asm.Type{asm.F32, asm.F16, asm.BF16} {
+		if _, err = asm.SelectArithmetic(t, s.arithmetic, s.kernel); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("gemm: %w", err)
 }
 
 // checkParts checks that Hopper's arithmetic is to cut K in one way.
