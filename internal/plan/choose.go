@@ -3,12 +3,8 @@ package plan
 // nearCols are the columns of C up to which slabs are tried first, though A has few rows.
 const nearCols = 256
 
-// Choose returns how to compute q, whose dimensions are not 0, and so who shares it:
-//
-//	caller    it takes less time than to hand it over, or nobody else may compute
-//	columns   A has few rows, so reading B is the work: each worker takes other columns
-//	slabs     what a slab of C needs of A and B comes from caches soon enough for each worker to fetch it
-//	ring      else A, and B unless few workers pack it themselves, are packed once for all, in slots
+// Choose returns how to compute q, whose dimensions are not 0: who shares it, first of all. What each [Sharing] is for,
+// "How a product is cut" in the comment of package gemm says.
 func Choose(q *Problem) Plan {
 	switch {
 	case q.Asked.Any:
