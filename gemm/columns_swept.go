@@ -8,11 +8,9 @@ import (
 	"example.com/leafhopper/internal/spin"
 )
 
-// A kernel that sweeps packs a piece of B and multiplies it before the next, so few elements of K deep that all columns
-// go by before the next of K. What they have as accumulators is to stay in a second-level cache.
-
-// sweep multiplies those columns of a step that are in whole pieces, and leaves the others in g. K goes on if there are
-// steps after it.
+// sweep multiplies those columns of a step that are in whole pieces, and leaves the others in g; K may go on after the
+// step. The kernel packs a piece of B and multiplies it before the next, so few elements of K deep that all columns go
+// by before the next of K. What they have as accumulators is to stay in a second-level cache.
 func (cp *columnProgram) sweep(s *asm.Sweep, g *group, t *spin.Turn, goesOn bool) {
 	from, end := g.from, g.from+(g.to-g.from)/asm.SweepN*asm.SweepN
 	if g.n < asm.SweepK || end == from {

@@ -148,8 +148,11 @@ func parsePacked(data []byte, t asm.Type) (v view, panels []byte, err error) {
 		return bad("holds %s, want %v", typeName(code), t)
 	}
 	name := bytes.TrimRight(data[packedNameAt:packedLayoutAt], "\x00")
-	k, err := kernelNamed(string(name), t)
-	if err != nil {
+	k := asm.Named(string(name))
+	if k == nil {
+		return bad("packed for kernel %q, which is unknown in this build", name)
+	}
+	if k, err = asm.SelectArithmetic(t, k.Arithmetic, k.Name); err != nil {
 		return view{}, nil, err
 	}
 	v = panelsFor(k, t, 0, 0)
@@ -202,15 +205,6 @@ func typeName(code uint32) string {
 		return packedTypes[at].String()
 	}
 	return fmt.Sprintf("elements of unknown type %d", code)
-}
-
-// kernelNamed returns the kernel called name, of any arithmetic, if it can run.
-func kernelNamed(name string, t asm.Type) (*asm.Kernel, error) {
-	k := asm.Named(name)
-	if k == nil {
-		return nil, fmt.Errorf("packed for kernel %q, which is unknown in this build", name)
-	}
-	return asm.SelectArithmetic(t, k.Arithmetic, name)
 }
 
 // shape sets the size of B if that makes size bytes of panels.

@@ -17,10 +17,9 @@ func panelsFor(k *asm.Kernel, t asm.Type, rows, cols int) view {
 }
 
 // What of a B with few columns Pack keeps as it is: panels of 24 or 32 columns would be mostly padding, and products of
-// few elements are dot products. From here on that makes products by two and four columns 2.7 to 19 times as fast for
-// one row, 1.8 to 8 for two, 1.0 to 3.6 for four, 0.8 to 2.4 for eight, 0.7 to 1.1 for 16 and 0.8 to 1.4 for 64: for
-// each of AVX-512, AMX and AVX2, on an Emerald Rapids and a Zen 5, the geometric mean of all that are deep enough
-// (gemmbench compare -prepacked true -trans NT -size 1x2x8192,...,64x4x30000 -workers 1 -count 3 -min-time 1ms).
+// few elements are dot products. From here on that makes products by two and four columns 1.8 to 19 times as fast for
+// one and two rows, 0.8 to 3.6 for four and eight, 0.7 to 1.4 for 16 and 64 (AVX-512, AMX, AVX2; Emerald Rapids, Zen 5;
+// gemmbench compare -prepacked true -trans NT -size 1x2x8192,...,64x4x30000 -workers 1 -count 3 -min-time 1ms).
 const (
 	keptCols = 8  // columns, at most
 	keptEach = 16 // blocks of K for each of them, at least
