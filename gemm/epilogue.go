@@ -103,7 +103,7 @@ func (p *product) setFinish(asked *finishing) error {
 		return nil
 	}
 	f := finishes.Get().(*finish)
-	*f = finish{scales: f.scales[:0], f: asked.activation, first: p.c.ptr, pitch: p.c.pitch()}
+	*f = finish{scales: f.scales[:0], activation: asked.activation, first: p.c.ptr, pitch: p.c.pitch()}
 	p.finish, p.finishesInC = f, p.c.elem == asm.F32 && p.alpha == 1 && p.beta == 0 && !p.c.trans
 	for i, v := range &asked.vectors {
 		of, size := &vectorsOf[i], p.c.cols
@@ -165,10 +165,10 @@ func (p *product) complete(to unsafe.Pointer, dst, acc lines, rows, cols int) {
 		bias = f.vector(biasRows, row, col)
 	}
 	if p.Kernel.Arithmetic == asm.Hopper {
-		asm.ActivateHopper(dst.at, dst.pitch, acc.at, acc.pitch, rows, cols, bias, f.f)
+		asm.ActivateHopper(dst.at, dst.pitch, acc.at, acc.pitch, rows, cols, bias, f.activation)
 		return
 	}
-	asm.Activate(dst.at, dst.pitch, acc.at, acc.pitch, rows, cols, bias, f.f)
+	asm.Activate(dst.at, dst.pitch, acc.at, acc.pitch, rows, cols, bias, f.activation)
 }
 
 // combine applies alpha and beta, in the product's arithmetic.

@@ -42,11 +42,11 @@ var vectorsOf = [numVectors]struct {
 
 // finish is what happens to sums on their way to C besides alpha and beta.
 type finish struct {
-	vectors [numVectors]asm.Vector // along C as it lies in memory, for its first element
-	scales  []float32              // products of A's and B's, if B has one
-	f       asm.Activation
-	first   unsafe.Pointer // element of C
-	pitch   int            // bytes between rows of C
+	vectors    [numVectors]asm.Vector // along C as it lies in memory, for its first element
+	scales     []float32              // products of A's and B's, if B has one
+	activation asm.Activation
+	first      unsafe.Pointer // element of C
+	pitch      int            // bytes between rows of C
 }
 
 // finishes are for products that workers share, too, and so cannot lie on a stack. Few products have one, and all

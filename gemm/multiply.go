@@ -31,19 +31,16 @@ import (
 //   - B is nil, or a [Packed] that is zero or made for another kernel or arithmetic;
 //   - an option is out of its range, or two options exclude each other;
 //   - scales or a bias have not as many values as there are rows or columns;
-//   - the kernel that [WithKernel] or LEAFHOPPER_KERNEL names is unknown, cannot run
-//     here (also because GODEBUG turns its features off) or does not multiply the
-//     operands' type;
-//   - [WithTile] cuts so many stages that they cannot be counted, or the system has no
-//     memory for a ring;
+//   - the kernel that [WithKernel] or LEAFHOPPER_KERNEL names is unknown, cannot run here (also because GODEBUG turns
+//     its features off) or does not multiply the operands' type;
+//   - [WithTile] cuts so many stages that they cannot be counted, or the system has no memory for a ring;
 //
 // and later only if the context of [WithContext] ends.
 func Multiply[O Output, I Element](c Matrix[O], a Matrix[I], b Operand[I], opts ...Option) error {
 	var in slab
 	c.viewTo(&in.c)
 	a.viewTo(&in.a)
-	// The switch, unlike a call of b's methods, lets the compiler see that b
-	// does not escape: nothing is allocated for it.
+	// The switch, unlike a call of b's methods, lets the compiler see that b does not escape: nothing is allocated for it.
 	switch b := b.(type) {
 	case Matrix[I]:
 		b.viewTo(&in.b)
@@ -156,8 +153,7 @@ func (e *Engine) multiply(in *slab, opts []Option) error {
 	return err
 }
 
-// compute takes the shortest way. A small product would notice what it costs to return
-// statistics that nobody asked for.
+// compute takes the shortest way. A small product would notice the cost of returning statistics nobody asked for.
 func (e *Engine) compute(in *slab, s *settings) error {
 	var start time.Time
 	if s.stats != nil {

@@ -61,9 +61,9 @@ func WithBeta(beta float32) Option { return Option{kind: optBeta, f: beta} }
 // panics with is raised in Multiply, as a [*pipeline.RolePanic] if a worker called it.
 func WithContext(ctx context.Context) Option { return Option{kind: optContext, ctx: ctx} }
 
-// WithKernel pins the microkernel by name, one of those that the command
-// "gemmbench kernels" lists, instead of the best for this machine and type; of several names, with commas between them,
-// the first that has the arithmetic and multiplies the operands' type.
+// WithKernel pins the microkernel by name, one of those that the command "gemmbench kernels" lists, instead of the best
+// for this machine and type; of several names, with commas between them, the first that has the arithmetic and
+// multiplies the operands' type.
 func WithKernel(name string) Option {
 	return Option{kind: optKernel, n: [3]int{len(name)}, at: [2]unsafe.Pointer{unsafe.Pointer(unsafe.StringData(name))}}
 }
@@ -155,10 +155,9 @@ func WithStats(s *Stats) Option {
 // WriteTo writes it for chrome://tracing and ui.perfetto.dev, WriteLanes draws it as text.
 type Trace = pipeline.Trace
 
-// WithTrace has the workers note in t, which it empties first, what they do and when; and,
-// while package runtime/trace is on, as regions there. It costs a fraction of a microsecond
-// for each part of the product, and memory. After an error t ends where the product did; one that is found before
-// work starts leaves it as it was.
+// WithTrace has the workers note in t, which it empties first, what they do and when; and, while package runtime/trace
+// is on, as regions there. It costs a fraction of a microsecond for each part of the product, and memory. After an
+// error t ends where the product did; one that is found before work starts leaves it as it was.
 func WithTrace(t *Trace) Option {
 	return Option{kind: optTrace, at: [2]unsafe.Pointer{unsafe.Pointer(t)}}
 }

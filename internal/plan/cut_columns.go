@@ -222,9 +222,10 @@ func (q *Problem) cutItems(g *Plan) {
 	c.JobPanels = CeilDiv(c.Steps*c.PanelsA, g.Workers)
 }
 
-// BytesStrip returns the size of the accumulators of a panel of columns, BytesAcc of those that outlast an item.
+// BytesStrip returns the bytes of the accumulators of a panel of columns.
 func (q *Problem) BytesStrip(g *Plan) int { return g.Columns.PanelsA * q.Kernel.MR * q.Kernel.NR * 4 }
 
+// BytesAcc returns the bytes of the accumulators that outlast an item: of all columns, or 0 if there is one item.
 func (q *Problem) BytesAcc(g *Plan) int {
 	if g.Columns.Items == 1 {
 		return 0
@@ -233,10 +234,11 @@ func (q *Problem) BytesAcc(g *Plan) int {
 	return g.Columns.PanelsA * high * RoundUp(q.N, q.Kernel.NR) * 4
 }
 
-// BehindBytes returns the bytes of two panels, and SumsEach how many strips of sums a panel of columns has: those
-// of a block of K are apart if it takes several steps.
+// BehindBytes returns the bytes of the two panels of B that are packed and multiplied by turns.
 func (q *Problem) BehindBytes(g *Plan) int { return 2 * q.Kernel.PanelB(q.Words(g.Step)) }
 
+// SumsEach returns how many strips of sums a panel of columns has: those of a block of K are apart if it takes several
+// steps.
 func (q *Problem) SumsEach(g *Plan) int {
 	if g.Columns.Each > 1 && g.Columns.Steps > g.Columns.Each {
 		return 2

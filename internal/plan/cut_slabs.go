@@ -22,12 +22,12 @@ func (q *Problem) planSlabs() (g Plan, no refusal) {
 	if g.B == UnpackedB || g.B != StreamedB && q.readsA() && (q.M >= k.MR || k.Edge() != nil) {
 		g.A = RowsOfA
 	}
-	if no := q.refusesSlabs(&g, workers); no != fits {
+	if no = q.refusesSlabs(&g, workers); no != fits {
 		return g, no
 	}
-	if workers == 1 && !q.Waits && q.hasRoom(&g, q.M, q.N) {
-		g.Share, g.Workers, g.Slabs = ByCaller, 1, SlabCut{q.M, q.N, 1, 1, 1, q.Blocks()}
-		g.Past = q.exceeds(1)
+	if workers == 1 && !q.Waits && q.placeSums(&g, q.M, q.N) {
+		g.Share, g.Workers, g.Past = ByCaller, 1, q.exceeds(1)
+		g.Slabs = SlabCut{Rows: q.M, Cols: q.N, Across: 1, Count: 1, Ranges: 1, Span: q.Blocks()}
 		return g, fits
 	}
 	if workers == 1 && g.A == PanelsOfA && g.B != StreamedB && q.N > k.NR {
@@ -35,7 +35,7 @@ func (q *Problem) planSlabs() (g Plan, no refusal) {
 	}
 	g = q.fastest(g, workers)
 	// A ring packs A faster than slabs do for which there is no tile to spare.
-	if enough := q.hasRoom(&g, min(q.M, g.Slabs.Rows+k.MR-1), g.Slabs.Cols); !enough || g.Slabs.Count == 0 {
+	if enough := q.placeSums(&g, min(q.M, g.Slabs.Rows+k.MR-1), g.Slabs.Cols); !enough || g.Slabs.Count == 0 {
 		return g, noRoom
 	}
 	g.Past = q.exceeds(g.Workers)
@@ -104,9 +104,9 @@ func (q *Problem) refusesSlabs(g *Plan, workers int) refusal {
 // blockBytesA returns the bytes of A of a block of K.
 func (q *Problem) blockBytesA(g *Plan) float64 { return float64(q.M) * float64(g.Step*q.Elem.Size()) }
 
-// hasRoom says where sums of slabs of so many rows and columns wait, and reports whether scratch memory is enough for
+// placeSums sets where sums of slabs of so many rows and columns wait, and reports whether scratch memory is enough for
 // them. If it is not, they wait in C, where that holds them as they are.
-func (q *Problem) hasRoom(g *Plan, rows, cols int) (enough bool) {
+func (q *Problem) placeSums(g *Plan, rows, cols int) (enough bool) {
 	switch g.Sums = InScratch; {
 	case g.Step == q.K:
 		g.Sums = InRegisters
@@ -253,7 +253,7 @@ func (s *slabSearch) try(tiles, wide int) {
 		return
 	}
 	if flops := s.time(&cut, tiles, wide); flops < s.flops {
-		if s.hasRoom(&s.best, cut.Rows+s.rest, cut.Cols) {
+		if s.placeSums(&s.best, cut.Rows+s.rest, cut.Cols) {
 			s.best.Slabs, s.flops = cut, flops
 		}
 	}

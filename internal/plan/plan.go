@@ -139,7 +139,7 @@ func (g *Plan) String() string {
 
 // SlabCut cuts C into slabs.
 type SlabCut struct {
-	Rows, Cols int
+	Rows, Cols int // of C in a slab
 	Across     int // slabs side by side, of the same rows
 	Count      int // of each range of K
 	Ranges     int // of K, 1 if it is not shared out
@@ -166,8 +166,8 @@ type Room struct{ A, B, Acc int }
 type ColumnCut struct {
 	Cols      int // of a slab
 	Block     int // columns of a slab at a time, which scratch memory bounds
-	Slabs     int
-	PanelsA   int
+	Slabs     int // of all N columns
+	PanelsA   int // of MR rows of A, or if B is turned of NR
 	Steps     int // of K, of Step elements each
 	Each      int // steps of a block of K, or 1 if a step has several of those
 	Items     int // parts of K
@@ -190,8 +190,8 @@ type ColumnCut struct {
 // A stage holds, BK elements of K deep, every CTA's panels of A and the panels of B that all CTAs of the cluster share.
 type RingCut struct {
 	extentK            int // K of the product
-	TilesM, TilesN     int
-	CTAs               int
+	TilesM, TilesN     int // cluster tiles above each other, and side by side
+	CTAs               int // of a cluster tile, above each other
 	BM, BN, BK         int // CTA rows, columns, elements of K in a stage
 	Steps              int // stages of a tile
 	blockK             int // elements of K in a block
@@ -200,11 +200,11 @@ type RingCut struct {
 	SlabRows, SlabCols int // of a slab
 	JobRows, JobCols   int // of A and of B in a copy job
 	PackCols           int // columns of a B that the ring does not hold that are packed at once
-	Depth              int
-	workers            int
+	Depth              int // slots of the ring
+	workers            int // who share a stage
 	BytesA, BytesB     int // of a stage: one CTA's A, the cluster's B
-	BytesAcc           int // accumulators of a cluster tile
-	BytesChain         int // those of an unfinished block, laid out like them, if blocks have several stages
+	BytesAcc           int // of the accumulators of a cluster tile
+	BytesChain         int // of those of an unfinished block, laid out like them, if blocks have several stages
 }
 
 // A refusal is why a product is not shared in some way; see [Problem.why].
