@@ -1,25 +1,14 @@
 package pipeline
 
 import (
+	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
 	"example.com/leafhopper/internal/spin"
 )
-
-// Stats sums what the workers of a task spent their time on.
-type Stats struct {
-	Copy         time.Duration // filling slots
-	ProducerWait time.Duration // idle, the ring full and nothing to compute
-	ConsumerWait time.Duration // idle, the next slot not full yet, or the last slabs not done
-}
-
-func (s *Stats) add(t Stats) {
-	s.Copy += t.Copy
-	s.ProducerWait += t.ProducerWait
-	s.ConsumerWait += t.ConsumerWait
-}
 
 const (
 	// idlePauses is the length of one look-away while idle, about 0.5 µs. It is
@@ -49,6 +38,31 @@ type hand struct {
 	idleSince time.Time
 	starved   bool // idle because the ring is full, not because the next slot is not
 	stall     *TraceSpan
+}
+
+// begin makes h worker id of t. Its goroutine defers end and, when it has done its part, sets returned.
+func (h *hand) begin(t *team, id int) {
+	if id < 0 || id >= t.workers {
+		panic(fmt.Sprintf("pipeline: worker %d of a task for %d", id, t.workers))
+	}
+	h.team, h.id = t, id
+	h.turn.Begin()
+}
+
+// end stops the task if the worker has panicked or its goroutine is about to end, and leaves
+// the worker's statistics where [team.Stats] finds them.
+func (h *hand) end() {
+	t := h.team
+	if v := recover(); v != nil {
+		p := &RolePanic{Value: v, Stack: debug.Stack()}
+		t.panicked.CompareAndSwap(nil, p)
+		t.stopped.stop(p)
+	} else if !h.returned {
+		t.stopped.stop(errGoexit)
+	}
+	if h.stats != (Stats{}) {
+		t.stats[h.id] = h.stats
+	}
 }
 
 // look is what a worker does between two pieces of work: it gives way to others if it is

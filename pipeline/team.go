@@ -3,8 +3,8 @@ package pipeline
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"sync/atomic"
+	"time"
 
 	"example.com/leafhopper/barrier"
 	"example.com/leafhopper/internal/ended"
@@ -36,6 +36,19 @@ type Task interface {
 	// settled reports whether helpers that have not left yet need not be waited for: all that
 	// they still do is to leave.
 	settled() bool
+}
+
+// Stats sums what the workers of a task spent their time on.
+type Stats struct {
+	Copy         time.Duration // filling slots
+	ProducerWait time.Duration // idle, the ring full and nothing to compute
+	ConsumerWait time.Duration // idle, the next slot not full yet, or the last slabs not done
+}
+
+func (s *Stats) add(t Stats) {
+	s.Copy += t.Copy
+	s.ProducerWait += t.ProducerWait
+	s.ConsumerWait += t.ConsumerWait
 }
 
 // team is what every task has: workers, a count of what they have to do, and how it ends.
@@ -148,28 +161,3 @@ func (t *team) reopen() {
 
 // share returns where the part of worker id begins if n slabs are shared out evenly.
 func share(n, id, workers int) int { return int(int64(id) * int64(n) / int64(workers)) }
-
-// begin makes h worker id of t. Its goroutine defers end and, when it has done its part, sets returned.
-func (h *hand) begin(t *team, id int) {
-	if id < 0 || id >= t.workers {
-		panic(fmt.Sprintf("pipeline: worker %d of a task for %d", id, t.workers))
-	}
-	h.team, h.id = t, id
-	h.turn.Begin()
-}
-
-// end stops the task if the worker has panicked or its goroutine is about to end, and leaves
-// the worker's statistics where [team.Stats] finds them.
-func (h *hand) end() {
-	t := h.team
-	if v := recover(); v != nil {
-		p := &RolePanic{Value: v, Stack: debug.Stack()}
-		t.panicked.CompareAndSwap(nil, p)
-		t.stopped.stop(p)
-	} else if !h.returned {
-		t.stopped.stop(errGoexit)
-	}
-	if h.stats != (Stats{}) {
-		t.stats[h.id] = h.stats
-	}
-}
