@@ -43,8 +43,8 @@ func newBell(c *Crew) *bell {
 // wanted returns how many helpers are wanted, those on the first seats.
 func wanted(call uint64) int { return int(call & maxWanted) }
 
-// ring calls want helpers to task.
-func (b *bell) ring(task Task, want int) {
+// summon calls want helpers to task.
+func (b *bell) summon(task Task, want int) {
 	b.grow(want)
 	t, call := task.base(), (b.call.Load()>>wantedBits+1)<<wantedBits|uint64(want)
 	t.task = task
@@ -61,7 +61,7 @@ func (b *bell) grow(n int) {
 	}
 }
 
-// silence lets no further helper join the task that rang.
+// silence lets no further helper join the task that calls.
 func (b *bell) silence() {
 	b.call.Store(b.call.Load() &^ maxWanted)
 }
@@ -86,7 +86,7 @@ type called struct {
 	call    uint64
 	seats   []*seat // of those who were called
 	missing *Crew   // that may have to start some of them, or nil; of the first worker, who looks
-	bell    *bell   // that rings for them
+	bell    *bell   // at which they look
 	due     uint64  // the ticks when it is time to
 }
 
