@@ -121,11 +121,10 @@ const (
 	geluTanh1    = -1.5957692 // -2·√(2/π)·x
 	geluTanh3    = -0.071354814
 
-	erfUnit  = 3.9290493 // pieces of erfTable in 1
-	erfMost  = 3.94      // from where erf is 1
-	geluUnit = 2.7782574 // the same of erf(x/√2)
-	geluMost = 5.57
-	tanhUnit = 1.6583235 // the same of tanh
+	erfUnit  = 3.9290493            // pieces of erfTable in 1
+	geluUnit = erfUnit / math.Sqrt2 // the same of erf(x/√2),
+	geluMost = 5.57                 // and from where that is 1
+	tanhUnit = 1.6583235            // the same of tanhTable
 	tanhMost = 9.34
 )
 

@@ -9,6 +9,8 @@ import (
 
 var manyArguments = flag.Bool("activate", false, "give activations ten million arguments, not a sample")
 
+const erfMost = 3.94 // from where the erf of erfTable is 1
+
 // arguments calls f with some floats of every exponent, with those around which the activations change, and with many
 // whose size matters; and with their negatives.
 func arguments(f func(x float32)) {
