@@ -309,7 +309,7 @@ func TestHopperFast(t *testing.T) {
 // TestTame compares the test of accumulators with its twin, for values around every border.
 func TestTame(t *testing.T) {
 	forArithmetic(t, Hopper, func(t *testing.T, k *Kernel) {
-		s := k.exact
+		s := k.hopper
 		pitch := s.nr*4 + 12
 		span := (s.mr-1)*pitch + s.nr*4
 		g := newGuarded(t, span)

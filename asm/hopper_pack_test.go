@@ -127,13 +127,13 @@ func TestHopperPack(t *testing.T) {
 	}
 	forArithmetic(t, Hopper, func(t *testing.T, k *Kernel) {
 		for _, side := range []panelSide{sideA, sideB} {
-			width := k.exact.width(side)
+			width := k.hopper.width(side)
 			maxR := 2*width + 1
 			if side == sideA {
 				maxR = 33 + width // past a group of panels that are packed together
 			}
 			panels := (maxR + width - 1) / width
-			dst := newGuarded(t, panels*k.exact.bytes(side, maxK+32))
+			dst := newGuarded(t, panels*k.hopper.bytes(side, maxK+32))
 			want := newGuarded(t, len(dst.mem))
 			src := newGuarded(t, (maxR+9)*(maxK+9)*4)
 			for typ := range Type(numTypes) {
@@ -142,7 +142,7 @@ func TestHopperPack(t *testing.T) {
 					if side == sideB {
 						pack = k.PackB(typ, kContiguous)
 					}
-					twin := k.exact.packer(typ, side, kContiguous)
+					twin := k.hopper.packer(typ, side, kContiguous)
 					t.Run(fmt.Sprintf("side=%d/%v/kContiguous=%v", side, typ, kContiguous), func(t *testing.T) {
 						r := rand.New(rand.NewPCG(20, uint64(slot)))
 						for _, o := range hopperOperands {
@@ -178,7 +178,7 @@ func (c hopperPackCase) check(dst, want, src guarded, pack, twin PackFunc) error
 	}
 	stride := (columns + c.extra) * size
 	span := (rows-1)*stride + columns*size
-	shape := c.kern.exact
+	shape := c.kern.hopper
 	depth := roundUp(c.k, c.kern.KStep(c.typ))
 	width := shape.width(c.side)
 	bytesPanel := shape.bytes(c.side, depth)
@@ -232,7 +232,7 @@ func (c hopperPackCase) check(dst, want, src guarded, pack, twin PackFunc) error
 
 // checkRow checks the values of a row of a panel and that they agree with the exponents and the header.
 func (c hopperPackCase) checkRow(p hopperPanel, i, depth int, value func(kk int) uint32) error {
-	shape, h := c.kern.exact, p.header
+	shape, h := c.kern.hopper, p.header
 	sub := shape.sub(c.side)
 	for kk := range depth {
 		want := value(kk)
@@ -270,8 +270,8 @@ func TestHopperPackLong(t *testing.T) {
 		hopperOperands[3].fill(rnd, BF16, unsafe.Pointer(&src[0]), len(src)*2)
 		depth := roundUp(k, kern.KStep(BF16))
 		for side, packs := range []func(Type, bool) PackFunc{kern.PackA, kern.PackB} {
-			n := (r + kern.exact.width(panelSide(side)) - 1) / kern.exact.width(panelSide(side)) *
-				kern.exact.bytes(panelSide(side), depth)
+			n := (r + kern.hopper.width(panelSide(side)) - 1) / kern.hopper.width(panelSide(side)) *
+				kern.hopper.bytes(panelSide(side), depth)
 			for _, kContiguous := range []bool{true, false} {
 				stride := k * 2
 				if !kContiguous {
@@ -286,7 +286,7 @@ func TestHopperPackLong(t *testing.T) {
 					}
 				}
 				pack(unsafe.Pointer(&got[0]), unsafe.Pointer(&src[0]), stride, r, k)
-				kern.exact.packer(BF16, panelSide(side), kContiguous)(unsafe.Pointer(&want[0]),
+				kern.hopper.packer(BF16, panelSide(side), kContiguous)(unsafe.Pointer(&want[0]),
 					unsafe.Pointer(&src[0]), stride, r, k)
 				if !bytes.Equal(got, want) {
 					t.Errorf("side %d kContiguous=%v: differs from the twin", side, kContiguous)

@@ -23,7 +23,7 @@ func wideOf(k *Kernel) (mul, mulF16 KernelFunc) {
 	if k.Name == "hopper-go" {
 		return k.Mul, k.MulF16
 	}
-	c := hopperCode{hopperShape: k.exact, zmm: k.Name == "hopper-avx512"}
+	c := hopperCode{hopperShape: k.hopper, zmm: k.Name == "hopper-avx512"}
 	of := func(f16 bool) KernelFunc {
 		return func(depth, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 			c.wide(depth, m, a, b, src, lds, dst, ldd, f16)

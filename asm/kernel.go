@@ -169,9 +169,9 @@ type Kernel struct {
 
 	Index int // in Kernels
 
-	needs isa
-	step  int          // what the depth of a native kernel's panels is a multiple of, if not 1
-	exact *hopperShape // of panels for exact arithmetic, otherwise nil
+	needs  isa
+	step   int          // what the depth of a native kernel's panels is a multiple of, if not 1
+	hopper *hopperShape // of panels for Hopper's arithmetic, otherwise nil
 	functions
 
 	why [numTypes]string
@@ -185,7 +185,7 @@ func (k *Kernel) Onto() bool { return k.Arithmetic == Native && k.Name != "amx" 
 // KStep returns what the depth of a panel of type t, in words, is a multiple of: 1, for AMX the 16 of a tile, and for
 // Hopper's arithmetic the products that one step sums. A K that is not a multiple is padded with zeros by the packers.
 func (k *Kernel) KStep(t Type) int {
-	if k.exact == nil {
+	if k.hopper == nil {
 		return max(1, k.step)
 	}
 	return hopperKinds[t].products
@@ -199,16 +199,16 @@ func (k *Kernel) Words(t Type, n int) int {
 
 // PanelA returns the bytes of a panel of A words deep.
 func (k *Kernel) PanelA(words int) int {
-	if k.exact != nil {
-		return k.exact.bytes(sideA, words)
+	if k.hopper != nil {
+		return k.hopper.bytes(sideA, words)
 	}
 	return k.MR * words * 4
 }
 
 // PanelB returns the bytes of a panel of B words deep.
 func (k *Kernel) PanelB(words int) int {
-	if k.exact != nil {
-		return k.exact.bytes(sideB, words)
+	if k.hopper != nil {
+		return k.hopper.bytes(sideB, words)
 	}
 	return k.NR * words * 4
 }

@@ -67,15 +67,15 @@ func register(c cpu) []*Kernel {
 		},
 		{
 			Name: "hopper-avx512", ISA: "AVX-512", Arithmetic: Hopper, needs: isaAVX512, MR: 8, NR: 64, KPack: 1,
-			Ref: hopperShape512.mul, RefF16: hopperShape512.mulF16, exact: &hopperShape512, functions: hopper512,
+			Ref: hopperShape512.mul, RefF16: hopperShape512.mulF16, hopper: &hopperShape512, functions: hopper512,
 		},
 		{
 			Name: "hopper-avx2", ISA: "AVX2+F16C", Arithmetic: Hopper, needs: isaAVX2, MR: 4, NR: 24, KPack: 1,
-			Ref: hopperShape256.mul, RefF16: hopperShape256.mulF16, exact: &hopperShape256, functions: hopper256,
+			Ref: hopperShape256.mul, RefF16: hopperShape256.mulF16, hopper: &hopperShape256, functions: hopper256,
 		},
 		{
 			Name: "hopper-go", ISA: "Go", Arithmetic: Hopper, MR: 4, NR: 16, KPack: 1,
-			Ref: hopperShapeGo.mul, RefF16: hopperShapeGo.mulF16, exact: &hopperShapeGo, functions: functions{
+			Ref: hopperShapeGo.mul, RefF16: hopperShapeGo.mulF16, hopper: &hopperShapeGo, functions: functions{
 				mul: hopperShapeGo.mul, mulF16: hopperShapeGo.mulF16, peak: peakHopperGo, flops: peakHopperGoFlops,
 			},
 		},
@@ -110,8 +110,8 @@ func (k *Kernel) complete() {
 			}
 		}
 	}
-	if k.exact != nil && k.finish == nil {
-		k.finish = k.exact.finishGo
+	if k.hopper != nil && k.finish == nil {
+		k.finish = k.hopper.finishGo
 	}
 	strip := k.strip
 	k.Mul, k.MulF16, k.Peak, k.PeakFlops = k.mul, k.mulF16, k.peak, k.flops
@@ -134,8 +134,8 @@ func (k *Kernel) packer(t Type, side panelSide, kContiguous bool) PackFunc {
 		width, native = k.NR, k.packB[BF16]
 	}
 	switch {
-	case k.exact != nil:
-		return k.exact.packer(t, side, kContiguous)
+	case k.hopper != nil:
+		return k.hopper.packer(t, side, kContiguous)
 	case t.is8():
 		return packing8(k, t, width, kContiguous, native[packSlot(kContiguous)])
 	case k.step == amxStep && side == sideA:

@@ -8,7 +8,7 @@ import "unsafe"
 // narrow panel is packed like any B whose rows of K lie NR elements apart.
 
 // Narrow reports whether stored panels of type t hold elements and not words.
-func (k *Kernel) Narrow(t Type) bool { return k.exact == nil && t.Size()*k.KPack < 4 }
+func (k *Kernel) Narrow(t Type) bool { return k.hopper == nil && t.Size()*k.KPack < 4 }
 
 // StoredB returns the bytes of a stored panel of B of type t, n elements of K deep.
 func (k *Kernel) StoredB(t Type, n int) int {
@@ -50,7 +50,7 @@ func storing[E uint8 | uint16](kern *Kernel, kContiguous bool) PackFunc {
 // relies on. A panel that StoreB made stays as it was, and one from elsewhere that stays so can be multiplied like
 // it, whatever its elements.
 func (k *Kernel) RestoreB(t Type, panel unsafe.Pointer, n int) {
-	if k.exact == nil {
+	if k.hopper == nil {
 		// Nothing but elements, any of which will do, and zeros.
 		if k.Narrow(t) {
 			rows := k.NR * t.Size()
@@ -59,7 +59,7 @@ func (k *Kernel) RestoreB(t Type, panel unsafe.Pointer, n int) {
 		return
 	}
 	depth := k.Words(t, n)
-	p := k.exact.panelAt(panel, sideB, depth)
+	p := k.hopper.panelAt(panel, sideB, depth)
 	keep := uint64(keepBits(t)) * (1<<32 + 1)
 	pairs := unsafe.Slice((*uint64)(p.values), depth*k.NR/2)
 	for i := range pairs {

@@ -93,7 +93,7 @@ func TestRestoreB(t *testing.T) {
 				o.fill(r, F32, p, n/4*4)
 				before = slices.Clone(made)
 				kern.RestoreB(typ, p, k)
-				if kern.exact == nil {
+				if kern.hopper == nil {
 					if kern.Narrow(typ) {
 						clear(before[kern.NR*k*typ.Size():])
 					}
@@ -105,11 +105,11 @@ func TestRestoreB(t *testing.T) {
 				twin := unsafe.Slice((*byte)(aligned(n)), n)
 				copy(twin, before)
 				depth := kern.Words(typ, k)
-				parts := kern.exact.panelAt(unsafe.Pointer(&twin[0]), sideB, depth)
+				parts := kern.hopper.panelAt(unsafe.Pointer(&twin[0]), sideB, depth)
 				for i := range depth * kern.NR {
 					*(*uint32)(unsafe.Add(parts.values, 4*i)) &= uint32(keepBits(typ))
 				}
-				kern.exact.finishGo(parts, typ, sideB, depth)
+				kern.hopper.finishGo(parts, typ, sideB, depth)
 				if !slices.Equal(made, twin) {
 					t.Fatalf("%v %s, %d elements of K: not what the twin makes of the same bytes", typ, o.name, k)
 				}
