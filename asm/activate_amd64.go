@@ -22,15 +22,16 @@ func applyVectors(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, co
 
 // activateConst are the constants of activate, in the order of the generator: each for all lanes of a vector of AVX2.
 var activateConst = [...][avx2Vector]float32{
-	lanes(0), lanes(0.5), lanes(1),
-	lanes(rounding), lanes(log2e), lanes(ln2), lanes(ln2Rest),
-	lanes(exp6), lanes(exp5), lanes(exp4), lanes(exp3), lanes(exp2),
-	lanes(expLeast), lanes(tanhMost), lanes(tanhUnit), lanes(siluMost),
-	lanes(geluTanhMost), lanes(geluTanh1), lanes(geluTanh3), lanes(geluMost), lanes(geluUnit),
-	lanes(math.Float32frombits(1<<31 - 1)), lanes(minusZero),
+	broadcast(0), broadcast(0.5), broadcast(1),
+	broadcast(rounding), broadcast(log2e), broadcast(ln2), broadcast(ln2Rest),
+	broadcast(exp6), broadcast(exp5), broadcast(exp4), broadcast(exp3), broadcast(exp2),
+	broadcast(expLeast), broadcast(tanhMost), broadcast(tanhUnit), broadcast(siluMost),
+	broadcast(geluTanhMost), broadcast(geluTanh1), broadcast(geluTanh3), broadcast(geluMost), broadcast(geluUnit),
+	broadcast(math.Float32frombits(1<<31 - 1)), broadcast(minusZero),
 }
 
-func lanes(x float32) (v [avx2Vector]float32) {
+// broadcast returns x in every lane.
+func broadcast(x float32) (v [avx2Vector]float32) {
 	for i := range v {
 		v[i] = x
 	}

@@ -146,7 +146,7 @@ func (s *hopperShape) mulExact(k, m int, a, b, src unsafe.Pointer, lds int, dst 
 	for p := range m {
 		from, to := tileAt(src, p, s.mr, lds), tileAt(dst, p, s.mr, ldd)
 		if k == 0 {
-			var tile [8 * maxHopperNR]float32
+			var tile [maxHopperTile]float32
 			loadTile(tile[:], from, lds, s.mr, s.nr)
 			storeTile(to, ldd, tile[:], nil, 0, s.mr, s.nr)
 			continue

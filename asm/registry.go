@@ -199,7 +199,7 @@ func SelectArithmetic(t Type, arith Arithmetic, name string) (*Kernel, error) {
 	}
 	k = nil
 	var err error
-	for rest, more := name, true; more; {
+	for rest, more := name, true; more; { // as Names, which allocates
 		var one string
 		one, rest, more = strings.Cut(rest, ",")
 		one = strings.TrimSpace(one)
