@@ -27,7 +27,7 @@ type Barrier struct {
 	serial  atomic.Uint64 // of the initialisation, as in a Token
 	tickets atomic.Uint64 // waiters ever put on the list
 	gone    atomic.Uint64 // and taken off it
-	seen    atomic.Uint32 // checked mode: bit p, the phase before p was observed; see observe
+	seen    atomic.Uint32 // with invariants: bit p, the phase before p was observed; see observe
 
 	mu   sync.Mutex // guards the list and the writes of tickets and gone
 	head *waiter    // the list of the blocked

@@ -14,7 +14,7 @@ func mustNew(tb testing.TB, count int) *Barrier {
 	return b
 }
 
-// observing makes the benchmarks, which watch nothing, legal in checked mode.
+// observing makes the benchmarks, which watch nothing, legal where invariants are checked.
 func observing(b *Barrier) {
 	if invariants {
 		b.TestWaitParity(0)

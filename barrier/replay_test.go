@@ -99,7 +99,7 @@ func replay(ops []golden.BarrierOp, n *replayCounts) (err error) {
 		if got != op.Result {
 			return fmt.Errorf("op %d %s %d: got %#x, the GPU %#x", i, op.Name, op.Arg, got, op.Result)
 		}
-		observing(&b) // the sequences do not always look, which checked mode minds
+		observing(&b) // the sequences do not always look, which invariants mind
 	}
 	return nil
 }

@@ -5,7 +5,7 @@ package barrier
 // by however many phases.
 const oneNote = 1 << phaseMod
 
-// observe notes in checked mode that a wait saw the barrier enter phase p
+// observe notes, if invariants are checked, that a wait saw the barrier enter phase p
 // (mod 8). A note that comes late, when the barrier has gone on, can only
 // excuse a later phase of the same number, never accuse one.
 func (b *Barrier) observe(p uint64) {
