@@ -34,17 +34,9 @@ func measurePeak(ctx context.Context, k *asm.Kernel, workers int, d time.Duratio
 	return p, ctx.Err()
 }
 
-// Peaks measures the peak of every kernel on every number of workers, count
-// times each and interleaved.
-func Peaks(ctx context.Context, kernels []*asm.Kernel, workers []int, count int) ([]PeakResult, error) {
-	rep, err := ReportPeaks(ctx, kernels, workers, count)
-	if err != nil {
-		return nil, err
-	}
-	return rep.Peak, nil
-}
-
-// ReportPeaks is Peaks, and says what the measurements got of the machine.
+// ReportPeaks measures the peak of every kernel on every number of workers, count times each and interleaved. The
+// report has them, in this order, and what they got of the machine. It is an error if a kernel cannot run here, if a
+// number of workers is less than 1, or once ctx is done.
 func ReportPeaks(ctx context.Context, kernels []*asm.Kernel, workers []int, count int) (*Report, error) {
 	var peaks []*peakRun
 	for _, k := range kernels {

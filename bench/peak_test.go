@@ -38,11 +38,11 @@ func TestPeak(t *testing.T) {
 	if _, err := Peak(ctx, k, 2, time.Hour); !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled: %v", err)
 	}
-	peaks, err := Peaks(t.Context(), []*asm.Kernel{k}, []int{1, 3}, 2)
-	if err != nil || len(peaks) != 2 {
-		t.Fatalf("Peaks: %v, %v", peaks, err)
+	rep, err := ReportPeaks(t.Context(), []*asm.Kernel{k}, []int{1, 3}, 2)
+	if err != nil || len(rep.Peak) != 2 {
+		t.Fatalf("ReportPeaks: %+v, %v", rep, err)
 	}
-	for i, p := range peaks {
+	for i, p := range rep.Peak {
 		if p.Kernel != "go" || p.Workers != []int{1, 3}[i] || len(p.Samples) != 2 ||
 			p.GFLOPS != max(p.Samples[0], p.Samples[1]) {
 			t.Errorf("%+v", p)
