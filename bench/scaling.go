@@ -18,31 +18,6 @@ func (r *Report) hasScaling() bool {
 	return slices.ContainsFunc(r.Results, func(s Result) bool { return s.Scaling != 0 })
 }
 
-// footnotes say how to read the columns that not every table has.
-func (r *Report) footnotes() []string {
-	var lines []string
-	if slices.ContainsFunc(r.Results, func(s Result) bool { return s.Depth == 0 }) {
-		lines = append(lines, "depth auto(n): left to the engine, which took n stages")
-	}
-	if slices.ContainsFunc(r.Results, func(s Result) bool { return s.Callers > 1 }) {
-		lines = append(lines, "callers: goroutines that multiply at once; "+
-			"median: of the time that a call takes its caller; GFLOP/s: of all callers")
-	}
-	if len(byDepth.baselines(r)) > 0 {
-		lines = append(lines, "vs depth 1: median of depth 1's time / this depth's in the same round, "+
-			"its interval, and p of a U test that neither is faster")
-	}
-	if len(byPlain.baselines(r)) > 0 {
-		lines = append(lines,
-			"vs plain: median of the time without scales, bias and activation / this time in the same round")
-	}
-	if r.hasScaling() {
-		lines = append(lines, "scaling: GFLOP/s / GFLOP/s of the same with 1 worker and 1 caller, "+
-			"or with either where only that was measured")
-	}
-	return lines
-}
-
 // A team is what scaling compares.
 type team struct{ workers, callers int }
 

@@ -147,41 +147,6 @@ func chosenName(depth int) string {
 	return strconv.Itoa(depth)
 }
 
-// group identifies what a result is of; without one part of it, what two results must share to be compared by that.
-type group struct {
-	m, n, k, depth, workers, splitk, promotion, callers int
-	dtype, out, trans, kernel, tile, arith              string
-	alpha, beta                                         float32
-	seed                                                uint64
-	prepacked                                           bool
-	epilogue
-}
-
-type epilogue struct {
-	scales, activation string
-	bias               bool
-}
-
-func groupOf(r *Result) group {
-	return group{
-		r.M, r.N, r.K, r.Depth, r.Workers, r.SplitK, r.Promotion, r.Callers,
-		r.DType, r.Out, r.Trans, r.Kernel, r.Tile, r.Arith,
-		r.Alpha, r.Beta, r.Seed, r.Prepacked, epilogue{r.Scales, r.Activation, r.Bias},
-	}
-}
-
-func withoutDepth(r *Result) group {
-	g := groupOf(r)
-	g.depth = 0
-	return g
-}
-
-func withoutEpilogue(r *Result) group {
-	g := groupOf(r)
-	g.epilogue = epilogue{}
-	return g
-}
-
 // head returns the lines above the table.
 func (r *Report) head() []string {
 	m := r.Machine
@@ -266,6 +231,31 @@ func (r *Report) WriteTable(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// footnotes say how to read the columns that not every table has.
+func (r *Report) footnotes() []string {
+	var lines []string
+	if slices.ContainsFunc(r.Results, func(s Result) bool { return s.Depth == 0 }) {
+		lines = append(lines, "depth auto(n): left to the engine, which took n stages")
+	}
+	if slices.ContainsFunc(r.Results, func(s Result) bool { return s.Callers > 1 }) {
+		lines = append(lines, "callers: goroutines that multiply at once; "+
+			"median: of the time that a call takes its caller; GFLOP/s: of all callers")
+	}
+	if len(byDepth.baselines(r)) > 0 {
+		lines = append(lines, "vs depth 1: median of depth 1's time / this depth's in the same round, "+
+			"its interval, and p of a U test that neither is faster")
+	}
+	if len(byPlain.baselines(r)) > 0 {
+		lines = append(lines,
+			"vs plain: median of the time without scales, bias and activation / this time in the same round")
+	}
+	if r.hasScaling() {
+		lines = append(lines, "scaling: GFLOP/s / GFLOP/s of the same with 1 worker and 1 caller, "+
+			"or with either where only that was measured")
+	}
+	return lines
 }
 
 // WriteMarkdown writes the report as a table in Markdown with its head and

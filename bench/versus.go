@@ -90,6 +90,43 @@ func (v *Versus) String() string {
 		v.Ratio, 100*v.Confidence, v.interval(), p, plural(v.Rounds, "round"))
 }
 
+// group identifies what a result is of; without one part of it, what two results must share to be compared by that.
+type group struct {
+	m, n, k, depth, workers, splitk, promotion, callers int
+	dtype, out, trans, kernel, tile, arith              string
+	alpha, beta                                         float32
+	seed                                                uint64
+	prepacked                                           bool
+	epilogueNames
+}
+
+// epilogueNames are an [Epilogue] as a [Result] has it.
+type epilogueNames struct {
+	scales, activation string
+	bias               bool
+}
+
+func groupOf(r *Result) group {
+	return group{
+		r.M, r.N, r.K, r.Depth, r.Workers, r.SplitK, r.Promotion, r.Callers,
+		r.DType, r.Out, r.Trans, r.Kernel, r.Tile, r.Arith,
+		r.Alpha, r.Beta, r.Seed, r.Prepacked, epilogueNames{r.Scales, r.Activation, r.Bias},
+	}
+}
+
+// withoutDepth returns what r shares with the same at other depths, withoutEpilogue with the same and another epilogue.
+func withoutDepth(r *Result) group {
+	g := groupOf(r)
+	g.depth = 0
+	return g
+}
+
+func withoutEpilogue(r *Result) group {
+	g := groupOf(r)
+	g.epilogueNames = epilogueNames{}
+	return g
+}
+
 // A comparison is of results that have some things the same with that one of them which is their base.
 type comparison struct {
 	same func(*Result) group
