@@ -298,7 +298,7 @@ func (x *run) result(c *caseRun) Result {
 		M: v.M, N: v.N, K: v.K, DType: v.In.String(), Out: v.Out.String(), Trans: v.Trans(),
 		Depth: v.Depth, DepthUsed: stats.Depth, Workers: c.workers, Kernel: stats.Kernel,
 		Prepacked: v.Prepacked, Count: len(samples),
-		SecondsMedian: median(samples), AllocsPerOp: median(c.allocs[:x.rounds]),
+		SecondsMedian: Median(samples), AllocsPerOp: Median(c.allocs[:x.rounds]),
 		Samples: samples, Trace: c.trace, Checked: c.p.ref != nil, Failure: c.failure,
 		Arith: v.Arith.String(), Alpha: v.Alpha, Beta: v.Beta, Seed: v.Seed,
 		Cold: x.Cold, MinTime: x.minTime().Seconds(),
@@ -330,7 +330,7 @@ func (x *run) result(c *caseRun) Result {
 	}
 	if x.Cold && res.SecondsMedian > 0 {
 		bytes := float64(v.M*v.K+v.K*v.N) * float64(v.In.Size())
-		res.GBs, res.ReadGBs = bytes/res.SecondsMedian/1e9, bytes/median(c.reads[:x.rounds])/1e9
+		res.GBs, res.ReadGBs = bytes/res.SecondsMedian/1e9, bytes/Median(c.reads[:x.rounds])/1e9
 	}
 	if peak := c.peak.result().GFLOPS; peak > 0 {
 		res.PeakFraction = res.GFLOPS / peak

@@ -39,7 +39,7 @@ func sampleReport() *Report {
 			M: 1000, N: 1000, K: 1000, DType: "bf16", Out: "f32", Trans: "NT", Depth: depth, DepthUsed: depth,
 			Workers: 2, Kernel: "avx2",
 			Arith: "native", Alpha: 1, Seed: 1, MinTime: 0.1,
-			Count: len(samples), SecondsMedian: median(samples), SecondsMin: slices.Min(samples),
+			Count: len(samples), SecondsMedian: Median(samples), SecondsMin: slices.Min(samples),
 			SecondsMax:   slices.Max(samples),
 			ProducerWait: 0.125, ConsumerWait: 0.25 / float64(depth), AllocsPerOp: 0.5,
 			Checked: true, Verified: true, MaxError: 0.03125, Samples: samples,
@@ -322,8 +322,8 @@ func TestMedian(t *testing.T) {
 		s    []float64
 		want float64
 	}{{nil, 0}, {[]float64{3}, 3}, {[]float64{3, 1}, 2}, {[]float64{9, 1, 5}, 5}, {[]float64{4, 1, 9, 2}, 3}} {
-		if got := median(test.s); got != test.want {
-			t.Errorf("median(%v) = %v, want %v", test.s, got, test.want)
+		if got := Median(test.s); got != test.want {
+			t.Errorf("Median(%v) = %v, want %v", test.s, got, test.want)
 		}
 	}
 }

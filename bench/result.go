@@ -115,9 +115,9 @@ func (r *Report) Failures() []Result {
 	return failed
 }
 
-// median returns the middle of s, or the mean of the two in the middle. It is
+// Median returns the middle of s, or the mean of the two in the middle. It is
 // 0 for no samples.
-func median(s []float64) float64 {
+func Median(s []float64) float64 {
 	if len(s) == 0 {
 		return 0
 	}

@@ -290,7 +290,7 @@ func TestValidate(t *testing.T) {
 		want   string
 	}{
 		{func(v *Variant) { v.M = 0 }, "m = 0 is outside"},
-		{func(v *Variant) { v.K = maxDim + 1 }, "k = 1048577 is outside"},
+		{func(v *Variant) { v.K = MaxDim + 1 }, "k = 1048577 is outside"},
 		{func(v *Variant) { v.Alpha = 0 }, "alpha = 0"},
 		{func(v *Variant) { v.Beta = float32(finite(1e300)) }, "beta = +Inf is not finite"},
 		{func(v *Variant) { v.Depth = gemm.MaxDepth + 1 }, "depth 17 is outside 0..16"},
@@ -312,7 +312,7 @@ func TestValidate(t *testing.T) {
 		{func(v *Variant) { v.SplitK = gemm.MaxSplitK + 1 }, "split of K in 1025 parts is outside 0..1024"},
 		{func(v *Variant) { v.Scales = 3 }, "Scales(3) are none of none, tensor, row"},
 		{func(v *Variant) { v.Activation = 99 }, "Activation(99) is none of [identity relu gelu"},
-		{func(v *Variant) { v.M, v.N = maxDim, maxDim }, "bench: not enough memory: the operands "},
+		{func(v *Variant) { v.M, v.N = MaxDim, MaxDim }, "bench: not enough memory: the operands "},
 	} {
 		v := square(64, asm.BF16, 1)
 		test.change(&v)

@@ -190,7 +190,7 @@ func (p PeakResult) String() string {
 }
 
 // Median returns the median of the samples.
-func (p PeakResult) Median() float64 { return median(p.Samples) }
+func (p PeakResult) Median() float64 { return Median(p.Samples) }
 
 // WriteTable writes the report for people: what was measured on what, a table,
 // how to read it, what the numbers say and, where depths were traced, a product of each.

@@ -31,8 +31,8 @@ func (w Workload) operands() Workload {
 	return o
 }
 
-// maxDim bounds each dimension, so that no count of elements overflows in 64 bits.
-const maxDim = 1 << 20
+// MaxDim bounds each dimension of a [Workload], so that no count of elements overflows in 64 bits.
+const MaxDim = 1 << 20
 
 // What [gemm.WithPromotion] takes multiples of, and by a B that is packed.
 const (
@@ -65,8 +65,8 @@ func (w Workload) Validate() error {
 		name string
 		n    int
 	}{{"m", w.M}, {"n", w.N}, {"k", w.K}} {
-		if d.n < 1 || d.n > maxDim {
-			return fmt.Errorf("bench: %s = %d is outside 1..%d", d.name, d.n, maxDim)
+		if d.n < 1 || d.n > MaxDim {
+			return fmt.Errorf("bench: %s = %d is outside 1..%d", d.name, d.n, MaxDim)
 		}
 	}
 	m, n, k := float64(w.M), float64(w.N), float64(w.K)

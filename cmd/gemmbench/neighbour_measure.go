@@ -16,7 +16,7 @@ import (
 	"example.com/leafhopper/internal/cores"
 )
 
-// slices of time in which two ways to multiply take turns.
+// sliceTime is for how long each of two ways to multiply goes on before the other takes its turn.
 const sliceTime = 25 * time.Millisecond
 
 // measure measures a part.
@@ -251,14 +251,8 @@ func (n *neighbour) crowd(ctx context.Context, all []*neighbourCall, m bench.Mac
 	for i := range speeds[0] {
 		ratios = append(ratios, speeds[1][i]/speeds[0][i])
 	}
-	r.Alone, r.GFLOPS, r.Ratio = middle(speeds[0]), middle(speeds[1]), middle(ratios)
+	r.Alone, r.GFLOPS, r.Ratio = bench.Median(speeds[0]), bench.Median(speeds[1]), bench.Median(ratios)
 	r.Barred = len(all) >= m.Workers
 	r.Passed = !r.Barred || r.Ratio >= callersBar
 	return r
-}
-
-// middle returns the median of values, of which there are some.
-func middle(values []float64) float64 {
-	values = slices.Sorted(slices.Values(values))
-	return (values[len(values)/2] + values[(len(values)-1)/2]) / 2
 }

@@ -19,7 +19,7 @@ const (
 	callersBar     = 0.95                    // of the speed of one worker each, if there are as many as cores
 )
 
-// Sleeps are how long a goroutine slept that wanted to sleep for a millisecond, beside products.
+// sleeps are how long a goroutine slept that wanted to sleep for a millisecond, beside products.
 type sleeps struct {
 	M       int     `json:"m"` // 0: beside nothing
 	N       int     `json:"n"`

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/bench"
 )
 
 // maxVariants bounds a comparison, and every list in the flags.
@@ -79,15 +80,13 @@ func parseInts(lo, hi int) func(string) ([]int, error) {
 	}
 }
 
-const maxDim = 1 << 20
-
 // parseShapes reads MxNxK, or one number or range for all three dimensions.
 func parseShapes(s string) ([][3]int, error) {
 	if strings.ContainsAny(s, "xX") {
-		shape, err := parseTriple(s, 1, maxDim)
+		shape, err := parseTriple(s, 1, bench.MaxDim)
 		return [][3]int{shape}, err
 	}
-	sizes, err := parseInts(1, maxDim)(s)
+	sizes, err := parseInts(1, bench.MaxDim)(s)
 	if err != nil {
 		return nil, err
 	}

@@ -92,7 +92,7 @@ func (a *axes) variants() ([]bench.Variant, error) {
 		v.Arith = arith
 	})
 	crossList(&s, "splitk", a.splitK, parseInts(1, gemm.MaxSplitK), func(v *bench.Variant, n int) { v.SplitK = n })
-	crossList(&s, "promotion", a.promotion, parseInts(0, maxDim), func(v *bench.Variant, n int) { v.Promotion = n })
+	crossList(&s, "promotion", a.promotion, parseInts(0, bench.MaxDim), func(v *bench.Variant, n int) { v.Promotion = n })
 	crossList(&s, "scales", a.scales, parseName(scales), func(v *bench.Variant, sc bench.Scales) { v.Scales = sc })
 	crossList(&s, "bias", string(a.bias), parseBool, func(v *bench.Variant, b bool) { v.Bias = b })
 	crossList(&s, "activation", a.activation, parseName(asm.Activations()), func(v *bench.Variant, f gemm.Activation) {
@@ -196,7 +196,7 @@ func (a *axes) shapes() ([][3]int, error) {
 		if list == "" {
 			continue
 		}
-		values, err := listFlag([]string{"m", "n", "k"}[i], list, parseInts(1, maxDim))
+		values, err := listFlag([]string{"m", "n", "k"}[i], list, parseInts(1, bench.MaxDim))
 		if err != nil {
 			return nil, err
 		}
