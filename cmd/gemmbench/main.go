@@ -57,6 +57,15 @@ var commands = []command{
 	{"info", "describe the machine and the build", setupInfo, ""},
 }
 
+// commandNames names all commands.
+func commandNames() string {
+	var names strings.Builder
+	for _, c := range commands {
+		names.WriteString(c.name + ", ")
+	}
+	return names.String() + "help"
+}
+
 // run is main without the process: it returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return status(dispatch(ctx, args, stdout, stderr), stderr)
@@ -100,26 +109,40 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 			return c.run(ctx, args, stdout, stderr)
 		}
 	}
-	return cli.Usagef("unknown command %q; commands: compare, peak, kernels, explain, neighbour, info, help", name)
+	return cli.Usagef("unknown command %q; commands: %s", name, commandNames())
 }
 
+// run does what args ask of c.
 func (c command) run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	do := c.setup(fs)
-	help, operands, operand, err := false, 0, "", fs.Parse(attach(fs, args))
-	for {
-		if errors.Is(err, flag.ErrHelp) {
-			help, err = true, fs.Parse(fs.Args()) // what follows -h must be right all the same
+	help, err := c.parse(fs, args)
+	switch {
+	case err != nil:
+		return err
+	case help:
+		return c.help(stdout)
+	}
+	return do(ctx, stdout, stderr)
+}
+
+// parse sets the flags of fs to what args say, and reports whether help is asked for. An argument that is no flag is
+// the value of that which is c's operand, if it has one. What follows -h must be right all the same.
+func (c command) parse(fs *flag.FlagSet, args []string) (help bool, err error) {
+	given, operand := false, ""
+	for rest := attach(fs, args); ; {
+		if err = fs.Parse(rest); errors.Is(err, flag.ErrHelp) {
+			help, rest = true, fs.Args()
 			continue
 		}
-		if err != nil || c.operand == "" || operands > 0 || fs.NArg() == 0 || fs.Arg(0) == "true" || fs.Arg(0) == "false" {
-			break // or what is meant to be the value of a switch
+		// A second one is an error, and so is what is meant to be the value of a switch.
+		if err != nil || c.operand == "" || given || fs.NArg() == 0 || fs.Arg(0) == "true" || fs.Arg(0) == "false" {
+			break
 		}
-		operands, operand = 1, fs.Arg(0)
-		err = fs.Parse(fs.Args()[1:])
+		given, operand, rest = true, fs.Arg(0), fs.Args()[1:]
 	}
-	if operands > 0 && err == nil {
+	if given && err == nil {
 		fs.Visit(func(f *flag.Flag) {
 			if f.Name == c.operand {
 				err = fmt.Errorf("-%s: %q is named beside %q", f.Name, f.Value, operand)
@@ -131,24 +154,17 @@ func (c command) run(ctx context.Context, args []string, stdout, stderr io.Write
 	}
 	switch {
 	case err != nil:
-		return cli.Usagef("%s: %v (see gemmbench help %s)", c.name, err, c.name)
+		return false, cli.Usagef("%s: %v (see gemmbench help %s)", c.name, err, c.name)
 	case fs.NArg() > 0:
-		return cli.Usagef("%s: unexpected argument %q%s (see gemmbench help %s)",
+		return false, cli.Usagef("%s: unexpected argument %q%s (see gemmbench help %s)",
 			c.name, fs.Arg(0), behindSwitch(fs, args), c.name)
 	}
-	var empty error
 	fs.Visit(func(f *flag.Flag) {
-		if f.Value.String() == "" && empty == nil {
-			empty = cli.Usagef("%s: -%s: the value is empty; leave the flag out for what it is by default", c.name, f.Name)
+		if f.Value.String() == "" && err == nil {
+			err = cli.Usagef("%s: -%s: the value is empty; leave the flag out for what it is by default", c.name, f.Name)
 		}
 	})
-	switch {
-	case empty != nil:
-		return empty
-	case help:
-		return c.help(stdout)
-	}
-	return do(ctx, stdout, stderr)
+	return help, err
 }
 
 // behindSwitch says how to write a switch that the first argument that is no flag
@@ -197,8 +213,7 @@ func help(args []string, w io.Writer) error {
 				return c.help(w)
 			}
 		}
-		return cli.Usagef("help: unknown command %q; commands: compare, peak, kernels, explain, neighbour, info, help",
-			args[0])
+		return cli.Usagef("help: unknown command %q; commands: %s", args[0], commandNames())
 	}
 	var text strings.Builder
 	text.WriteString("Gemmbench measures matrix products.\n\nUsage:\n\n")
