@@ -19,17 +19,30 @@ import (
 // sliceTime is for how long each of two ways to multiply goes on before the other takes its turn.
 const sliceTime = 25 * time.Millisecond
 
-// measure measures a part.
-func (n *neighbour) measure(
-	ctx context.Context, rep *neighbourReport, part string, sizes [][3]int, callers []int,
-) error {
+// report measures all parts.
+func (n *neighbour) report(ctx context.Context) (*neighbourReport, error) {
+	rep := &neighbourReport{
+		Machine: bench.ThisMachine(), DType: n.dtype.String(), Workers: n.workers, Pause: n.pause.Seconds(),
+		Sleepers: []sleeps{}, Burns: []burn{}, Crowds: []crowd{},
+	}
+	for _, part := range n.parts {
+		if err := n.measure(ctx, rep, part); err != nil {
+			return nil, err
+		}
+	}
+	return rep, nil
+}
+
+// measure adds a part to rep.
+func (n *neighbour) measure(ctx context.Context, rep *neighbourReport, part string) error {
+	sizes := n.sizes[part]
 	if part == "sleeper" {
 		sizes = append([][3]int{{}}, sizes...) // beside nothing
 	}
 	for _, size := range sizes {
 		counts := []int{1}
 		if part == "callers" {
-			counts = callers
+			counts = n.crowds
 		}
 		for _, count := range counts {
 			if err := ctx.Err(); err != nil {

@@ -75,7 +75,7 @@ func TestNeighbourMemory(t *testing.T) {
 // TestNeighbourInterrupted wants no call of any caller after an interrupt.
 func TestNeighbourInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	n := &neighbour{asm.F32, 0, time.Hour, 0}
+	n := &neighbour{dtype: asm.F32, duration: time.Hour}
 	calls := 0
 	c := &neighbourCall{size: [3]int{8, 8, 8}, multiply: func(...gemm.Option) error { calls++; return nil }}
 	cancel()
