@@ -7,7 +7,7 @@ import "sync"
 // whether an access comes before an exit is a matter of the program, not of the moment
 // (Lamport, Fidge, Mattern: vector clocks). Behind those are the copies out of each CTA's
 // shared memory to others', the end of the last of which their issuer learns from who has waited for it.
-type clock [2 * maxCluster9]uint32
+type clock [2 * maxCluster]uint32
 
 func (c *clock) join(d *clock) {
 	for i := range c {
@@ -20,8 +20,8 @@ type alive struct {
 	mu     sync.Mutex
 	clock  clock
 	exited bool
-	access [maxCluster9]access // by other CTAs, the last of each
-	copied access              // by its own copies to other CTAs, the last
+	access [maxCluster]access // by other CTAs, the last of each
+	copied access             // by its own copies to other CTAs, the last
 }
 
 // An access of another CTA's shared memory.
@@ -101,7 +101,7 @@ func (c *cta) depart() {
 				"missing (or, around a flag, ThreadFence on both sides)", x.op, x.by)
 		}
 	}
-	if x := c.alive.copied; x.count > c.alive.clock[maxCluster9+c.rank] {
+	if x := c.alive.copied; x.count > c.alive.clock[maxCluster+c.rank] {
 		c.blame(site{}, RuleExit, "nothing says that the %s by %v has read its shared memory before this: cluster.sync is "+
 			"missing behind the wait for it", x.op, x.by)
 	}
@@ -115,7 +115,7 @@ func (a *agent) copies(now clock) clock {
 		n := c.alive.copied.count + 1
 		c.alive.copied = access{n, a.run.op, a.mark()}
 		c.alive.mu.Unlock()
-		now[maxCluster9+c.rank] = n
+		now[maxCluster+c.rank] = n
 	}
 	return now
 }

@@ -16,8 +16,8 @@ type clusterBarrier struct {
 
 	mu      sync.Mutex
 	phase   uint64
-	arrived [maxCluster9]int // threads, by the rank of their CTA
-	full    int              // CTAs of which all have arrived
+	arrived [maxCluster]int // threads, by the rank of their CTA
+	full    int             // CTAs of which all have arrived
 	waiters []*runner
 	clock   clock // released by those who have arrived
 	told    meeting
@@ -41,7 +41,7 @@ func (b *clusterBarrier) arrive(a *agent) (phase uint64, last bool) {
 func (b *clusterBarrier) complete() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.arrived, b.full = [maxCluster9]int{}, 0
+	b.arrived, b.full = [maxCluster]int{}, 0
 	b.phase++
 	b.told.complete()
 	b.cluster.progressed()

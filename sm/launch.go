@@ -20,13 +20,13 @@ const (
 	MaxThreads     = 1024      // of a block
 	MaxSharedBytes = 227 << 10 // of a block, barriers included
 
-	maxCluster  = 8  // CTAs of a portable cluster
-	maxCluster9 = 16 // CTAs with NonPortable
-	maxBlockZ   = 64
-	maxGridYZ   = 65535
-	maxGridX    = 1<<31 - 1
-	warpSize    = 32
-	groupSize   = 128 // threads of a warpgroup
+	portableCluster = 8  // CTAs
+	maxCluster      = 16 // with NonPortable
+	maxBlockZ       = 64
+	maxGridYZ       = 65535
+	maxGridX        = 1<<31 - 1
+	warpSize        = 32
+	groupSize       = 128 // threads of a warpgroup
 
 	// Of an SM, and of the GPUs that have most of them: H100 SXM, H200 and GH200.
 	sms           = 132
@@ -63,7 +63,7 @@ type Config struct {
 	// Resident is how many clusters run at once. 0 is as many as the cores take, or
 	// under Check as many as make 8 CTAs. A grid may have any number of CTAs; those
 	// beyond wait for their turn, so that CTAs which wait for each other in global memory
-	// have to be resident all.
+	// have to be resident all, as they are if the launch is Cooperative.
 	Resident int
 
 	// Cooperative is cudaLaunchCooperativeKernel: all CTAs are resident, and their agents may call GridSync. Launch
@@ -171,23 +171,23 @@ func (cfg *Config) check() error {
 	}{
 		{"grid", cfg.Grid, Dim3{maxGridX, maxGridYZ, maxGridYZ}},
 		{"block", cfg.Block, Dim3{MaxThreads, MaxThreads, maxBlockZ}},
-		{"cluster", cfg.Cluster, Dim3{maxCluster9, maxCluster9, maxCluster9}},
+		{"cluster", cfg.Cluster, Dim3{maxCluster, maxCluster, maxCluster}},
 	} {
 		v, most := d.v, d.most
 		if v.X < 0 || v.Y < 0 || v.Z < 0 || v.X > most.X || v.Y > most.Y || v.Z > most.Z {
 			return fmt.Errorf("sm: launch: %s %v, want 0..%d, 0..%d, 0..%d", d.name, v, most.X, most.Y, most.Z)
 		}
 	}
-	grid, cluster, most := cfg.Grid.extent(), cfg.Cluster.extent(), maxCluster
+	grid, cluster, most := cfg.Grid.extent(), cfg.Cluster.extent(), portableCluster
 	if cfg.NonPortable {
-		most = maxCluster9
+		most = maxCluster
 	}
 	switch {
 	case cfg.Block.Size() > MaxThreads:
 		return fmt.Errorf("sm: launch: block %v has %d threads, at most %d", cfg.Block, cfg.Block.Size(), MaxThreads)
 	case cluster.Size() > most:
 		return fmt.Errorf("sm: launch: cluster %v has %d CTAs, at most %d, or %d with NonPortable",
-			cfg.Cluster, cluster.Size(), maxCluster, maxCluster9)
+			cfg.Cluster, cluster.Size(), portableCluster, maxCluster)
 	case grid.X%cluster.X != 0 || grid.Y%cluster.Y != 0 || grid.Z%cluster.Z != 0:
 		return fmt.Errorf("sm: launch: cluster %v does not divide grid %v", cfg.Cluster, cfg.Grid)
 	case uint64(grid.X)*uint64(grid.Y)*uint64(grid.Z) > math.MaxInt:
@@ -195,7 +195,7 @@ func (cfg *Config) check() error {
 	case cfg.Resident < 0:
 		return fmt.Errorf("sm: launch: %d resident clusters, want 0 or more", cfg.Resident)
 	case cfg.Cooperative && cfg.Resident > 0 && grid.Size()/cluster.Size() > cfg.Resident:
-		return fmt.Errorf("sm: launch: cooperative, of %d clusters, of which %d are resident at once "+
+		return fmt.Errorf("sm: launch: cooperative, of %d clusters, of which Config.Resident has %d at once "+
 			"(cudaErrorCooperativeLaunchTooLarge)", grid.Size()/cluster.Size(), cfg.Resident)
 	case cfg.Cooperative && grid.Size() > sms*fitting(cfg.Block):
 		return fmt.Errorf("sm: launch: cooperative, of %d CTAs of %d threads, of which %d SMs take %d each "+

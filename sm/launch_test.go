@@ -24,7 +24,7 @@ func TestConfig(t *testing.T) {
 		"cluster (9,0,0) has 9 CTAs":             {Grid: sm.Dim3{X: 9}, Cluster: sm.Dim3{X: 9}},
 		"does not divide grid (3,1,1)":           {Grid: sm.Dim3{X: 3, Y: 1, Z: 1}, Cluster: sm.Dim3{X: 2}},
 		"-1 resident clusters":                   {Resident: -1},
-		"cooperative, of 3 clusters, of which 2 are resident": {Cooperative: true, Resident: 2,
+		"cooperative, of 3 clusters, of which Config.Resident has 2 at once": {Cooperative: true, Resident: 2,
 			Grid: sm.Dim3{X: 6}, Cluster: sm.Dim3{X: 2}},
 		"cooperative, of 661 CTAs of 353 threads, of which 132 SMs take 5 each": {Cooperative: true,
 			Grid: sm.Dim3{X: 661}, Block: sm.Dim3{X: 353}},

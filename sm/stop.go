@@ -137,7 +137,7 @@ func (l *launch) told() error {
 	}
 	var b strings.Builder
 	if n := l.clusters - l.late.begun; n > 0 {
-		fmt.Fprintf(&b, "; %d of %d CTAs had not begun (Config.Resident)", n*l.Cluster.Size(), l.Grid.Size())
+		fmt.Fprintf(&b, "; %d of %d CTAs had not begun%s", n*l.Cluster.Size(), l.Grid.Size(), l.toBegin())
 	}
 	for i, s := range l.stood {
 		if i == mostStands {
@@ -150,6 +150,17 @@ func (l *launch) told() error {
 		}
 	}
 	return fmt.Errorf("sm: launch: %w%s", l.err, b.String())
+}
+
+// toBegin says what has all CTAs begin, if they are waited for.
+func (l *launch) toBegin() string {
+	switch most := sms * fitting(l.Block); {
+	case l.resident() == l.clusters:
+		return ""
+	case l.Grid.Size() > most:
+		return fmt.Sprintf(" (Config.Resident; %d SMs have at most %d of them at once)", sms, most)
+	}
+	return " (Config.Cooperative, if others wait for them)"
 }
 
 // outlast waits until the agents have ended, which the launch has told to, and sees to it that they can.
