@@ -178,7 +178,8 @@ func (c *cta) bare(at, n int) {
 	}
 }
 
-// A judged is an atomic that is among the readers of what an event has written at an address.
+// A judged is an atomic that is among the readers of what an event has written at an address. Its event says of how
+// many bytes.
 type judged struct {
 	cta           *cta
 	at            int
