@@ -6,50 +6,73 @@ import (
 
 	"github.com/x448/float16"
 
-	"example.com/leafhopper/fp8"
 	"example.com/leafhopper/internal/hopper"
 )
 
-// eights multiplies floats of 8 bits, for which compute capability 9.0 has no instruction of a warp: they become f16,
-// and an instruction two, the first with what has an even k/2, from zero, the second with the rest. Then C is added.
+// eights multiplies elements of 8 bits. For floats of that size compute capability 9.0 has no instruction of a warp: they
+// become f16, and an instruction two, the first with what has an even k/2, from zero, the second with the rest. Then C is
+// added. Of integers that is exact.
 func (m *memory) eights(op Op) {
-	c, rows := m.d, op.Shape.M()
-	clear(m.d[:])
+	m.d, m.c = m.c, m.d
+	clear(m.d)
+	sum := op.D
+	if sum == S32 {
+		sum = F32
+	}
 	for half := range 2 {
-		widen(m.wideA[:rows], m.a[:rows], op.A, half)
+		widen(m.wideA[:op.Shape.M()], m.a[:], op.A, half)
 		widen(m.wideB[:], m.b[:], op.B, half)
-		m.multiply(F16, op.D, m.wideA[:rows], m.wideB[:])
+		m.multiply(F16, sum, &m.wideA, &m.wideB)
 	}
-	for i := range m.d {
-		m.d[i] = op.D.add(m.d[i], c[i])
+	for j := range N {
+		c := m.c[j*m.pitch:][:op.Shape.M()]
+		for i, x := range m.d[j*m.pitch:][:len(c)] {
+			c[i] = op.add(x, c[i])
+		}
 	}
+	m.d, m.c = m.c, m.d
 }
 
-// widen makes f16 of the floats of 8 bits of which k/2 is even, or odd if half is 1.
+// widen makes f16 of the elements of 8 bits of which k/2 is even, or odd if half is 1.
 func widen(dst, src []hopper.Row, t Type, half int) {
-	for i := range src {
-		for k := range len(dst[i]) / 2 {
-			u := src[i][k/2*4+half*2+k%2]
-			v := fp8.E4M3(u).Float32()
-			if t == E5M2 {
-				v = fp8.E5M2(u).Float32()
-			}
-			binary.LittleEndian.PutUint16(dst[i][2*k:], float16.Fromfloat32(v).Bits())
+	wide := &halves[t]
+	for i := range dst {
+		to, from := &dst[i], src[i][2*half:]
+		for k := 0; k < len(to)/2; k += 2 {
+			binary.LittleEndian.PutUint16(to[2*k:], wide[from[2*k]])
+			binary.LittleEndian.PutUint16(to[2*k+2:], wide[from[2*k+1]])
 		}
 	}
 }
 
-// add returns the sum of two F32 or F16, rounded to nearest even.
-func (t Type) add(x, y uint32) uint32 {
-	if t == F32 {
-		sum := math.Float32frombits(x) + math.Float32frombits(y)
+// halves are the f16 of each byte, by its type.
+var halves = func() (h [U8 + 1][256]uint16) {
+	for t := E4M3; t <= U8; t++ {
+		for u := range h[t] {
+			h[t][u] = uint16(F16.bits(t.value(uint64(u))))
+		}
+	}
+	return h
+}()
+
+// add adds c to a sum of products of elements of 8 bits: floats are rounded to nearest even.
+func (op Op) add(x, c uint32) uint32 {
+	switch op.D {
+	case S32:
+		sum := int64(math.Float32frombits(x)) + int64(int32(c))
+		if op.Saturate {
+			sum = min(max(sum, math.MinInt32), math.MaxInt32)
+		}
+		return uint32(sum)
+	case F32:
+		sum := math.Float32frombits(x) + math.Float32frombits(c)
 		if sum != sum {
 			return 0x7fffffff
 		}
 		return math.Float32bits(sum)
 	}
 	// float32 has more than twice the bits, so that rounding twice is rounding once.
-	sum := float16.Frombits(uint16(x)).Float32() + float16.Frombits(uint16(y)).Float32()
+	sum := math.Float32frombits(hopper.FromF16(x)) + math.Float32frombits(hopper.FromF16(c))
 	if sum != sum {
 		return 0x7fff
 	}

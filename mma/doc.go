@@ -35,7 +35,8 @@
 // # Arithmetic
 //
 // Of bf16, f16 and tf32 every element of D is one fused sum, by the rule of wgmma with F = 25 (package wgmma has it),
-// however long K is. Of integers the sum is exact, and wraps, or is clamped if Saturate is set.
+// however long K is. Of integers the sum is exact, and wraps, or is clamped if Saturate is set. The kernels of package
+// asm with Hopper's arithmetic compute it; where none runs, plain Go does.
 //
 // Floats of 8 bits have no such instruction: the compiler makes two of f16. The first sums the products whose k/2 is
 // even, the second adds to that those whose k/2 is odd, both by the rule of f16, with D's type. C is added last, and

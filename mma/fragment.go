@@ -124,8 +124,12 @@ func (f Fragment) SetBits(r [][Lanes]uint32, lane, i int, v uint64) {
 
 // Float32 returns the value of element i of a lane, rounded to nearest even if it is an S32 or an F64.
 func (f Fragment) Float32(r [][Lanes]uint32, lane, i int) float32 {
-	u := f.Bits(r, lane, i)
-	switch f.Type {
+	return f.Type.value(f.Bits(r, lane, i))
+}
+
+// value is the inverse of bits, for the representation that Bits returns.
+func (t Type) value(u uint64) float32 {
+	switch t {
 	case BF16:
 		return bf16.BF16(u).Float32()
 	case F16:

@@ -11,7 +11,10 @@ import (
 // Sync is mma.sync by a warp: D = A·B + C, where d holds C before and D after. r[i][lane] is register i of a lane in d,
 // a and b, which have as many as op's fragments and may be the same. It returns an error, and leaves d as it is, if op
 // is not valid or an operand has another number of registers.
-func Sync(op Op, d, a, b [][Lanes]uint32) error {
+func Sync(op Op, d, a, b [][Lanes]uint32) error { return op.execute(&memories, d, a, b) }
+
+// execute is Sync in one of the memories.
+func (op Op) execute(memories *sync.Pool, d, a, b [][Lanes]uint32) error {
 	if err := op.Validate(); err != nil {
 		return err
 	}
@@ -33,61 +36,70 @@ func Sync(op Op, d, a, b [][Lanes]uint32) error {
 	defer memories.Put(m)
 	fa.gather(m.a[:], a)
 	fb.gather(m.b[:], b)
-	for i := range fd.Elements() {
-		for lane := range Lanes {
-			*m.at(fd, lane, i) = uint32(fd.Bits(d, lane, i))
-		}
-	}
-	switch {
-	case op.D == S32:
-		spec := hopper.IntSpec{SignedA: op.A == S8, SignedB: op.B == S8, Saturate: op.Saturate}
-		spec.Multiply(m.d[:], N, m.a[:fa.Rows], m.b[:])
-	case types[op.A].size == 1:
+	m.load(fd, d)
+	if types[op.A].size == 1 {
 		m.eights(op)
-	default:
-		m.multiply(op.A, op.D, m.a[:fa.Rows], m.b[:])
+	} else {
+		m.multiply(op.A, op.D, &m.a, &m.b)
 	}
-	for i := range fd.Elements() {
-		for lane := range Lanes {
-			fd.SetBits(d, lane, i, uint64(*m.at(fd, lane, i)))
-		}
-	}
+	m.store(fd, d)
 	return nil
 }
 
-// A memory is what an instruction works in: rows of A, columns of B, and C and then D, row by row. What an instruction
-// has less of K is zero, which adds nothing to the sum of wgmma.
-type memory struct {
-	a, wideA [16]hopper.Row
-	b, wideB [N]hopper.Row
-	d        [16 * N]uint32
-	pa, pb   hopper.Panel
-}
-
-var memories = sync.Pool{New: func() any { return new(memory) }}
-
-// at returns element i of a lane.
-func (m *memory) at(fd Fragment, lane, i int) *uint32 {
-	row, col := fd.coord(lane, i)
-	return &m.d[row*N+col]
-}
+// The operands of an instruction: rows of A, and columns of B. What it has less of K than those is zero, which adds
+// nothing to a sum, and so are the rows that it has less.
+type (
+	rows    [16]hopper.Row
+	columns [N]hopper.Row
+)
 
 // gather fills rows of A, or columns of B, whose elements have 32 bits at most.
 func (f Fragment) gather(rows []hopper.Row, r [][Lanes]uint32) {
 	clear(rows)
 	size := types[f.Type].size
 	for i := range r {
+		outer, inner := f.coord(0, i*4/size)
 		for lane, v := range r[i] {
-			outer, inner := f.coord(lane, i*4/size)
-			binary.LittleEndian.PutUint32(rows[outer][inner*size:], v)
+			if f.Type == TF32 {
+				v &^= 1<<13 - 1 // kernels would round
+			}
+			binary.LittleEndian.PutUint32(rows[outer+lane/4][(inner+lane%4*f.run)*size:], v)
 		}
 	}
 }
 
-// multiply is the rule of wgmma with operands of one type.
-func (m *memory) multiply(in, sum Type, a, b []hopper.Row) {
-	spec := hopper.SpecOf(types[in].format, types[in].format, types[sum].format)
-	m.pa.PackRows(spec.A, a, false)
-	m.pb.PackRows(spec.B, b, false)
-	spec.Multiply(m.d[:], N, &m.pa, &m.pb)
+// load fills the columns of C, whose elements have 16 or 32 bits.
+func (m *memory) load(fd Fragment, r [][Lanes]uint32) {
+	for i := range r {
+		at, pair := m.place(fd, i)
+		for lane, v := range r[i] {
+			to := m.d[at+lane%4*fd.run*m.pitch+lane/4:]
+			if to[0] = v; pair {
+				to[0], to[m.pitch] = v&0xffff, v>>16
+			}
+		}
+	}
+}
+
+// store is the inverse of load.
+func (m *memory) store(fd Fragment, r [][Lanes]uint32) {
+	for i := range r {
+		at, pair := m.place(fd, i)
+		for lane := range r[i] {
+			from := m.d[at+lane%4*fd.run*m.pitch+lane/4:]
+			if r[i][lane] = from[0]; pair {
+				r[i][lane] |= from[m.pitch] << 16
+			}
+		}
+	}
+}
+
+// place returns where the first element of register i of lane 0 is, and whether there is a second, in the next column.
+func (m *memory) place(fd Fragment, i int) (at int, pair bool) {
+	pair = fd.Type == F16
+	if pair {
+		i *= 2
+	}
+	row, col := fd.coord(0, i)
+	return col*m.pitch + row, pair
 }

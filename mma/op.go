@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/leafhopper/asm"
 	"example.com/leafhopper/internal/hopper"
 )
 
@@ -28,17 +29,18 @@ const (
 var types = [...]struct {
 	name   string
 	size   int
-	format hopper.Format
+	format hopper.Format // of what is multiplied as it is, and of its sums
+	kernel asm.Type
 }{
-	BF16: {"bf16", 2, hopper.BF16},
-	F16:  {"f16", 2, hopper.F16},
-	TF32: {"tf32", 4, hopper.TF32},
-	E4M3: {"e4m3", 1, hopper.E4M3},
-	E5M2: {"e5m2", 1, hopper.E5M2},
+	BF16: {"bf16", 2, hopper.BF16, asm.BF16},
+	F16:  {"f16", 2, hopper.F16, asm.F16},
+	TF32: {"tf32", 4, hopper.TF32, asm.F32},
+	E4M3: {name: "e4m3", size: 1},
+	E5M2: {name: "e5m2", size: 1},
 	S8:   {name: "s8", size: 1},
 	U8:   {name: "u8", size: 1},
 	F64:  {name: "f64", size: 8},
-	F32:  {"f32", 4, hopper.F32},
+	F32:  {name: "f32", size: 4, format: hopper.F32},
 	S32:  {name: "s32", size: 4},
 }
 

@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/x448/float16"
+
+	"example.com/leafhopper/internal/hopper"
 )
 
 // AccumulatorType is the element type of C and D.
@@ -140,10 +142,7 @@ func (t AccumulatorType) stored(u uint32) uint32 {
 	if t != F16 {
 		return u
 	}
-	if u&0x7c00 == 0x7c00 { // the payload of a NaN stays what it is
-		return u&0x8000<<16 | 0xff<<23 | u&0x3ff<<13
-	}
-	return math.Float32bits(float16.Frombits(uint16(u)).Float32())
+	return hopper.FromF16(u)
 }
 
 // bits is the inverse of stored.
@@ -151,10 +150,7 @@ func (t AccumulatorType) bits(u uint32) uint32 {
 	if t != F16 {
 		return u
 	}
-	if u>>23&0xff == 0xff {
-		return u>>16&0x8000 | 0x7c00 | u>>13&0x3ff
-	}
-	return uint32(float16.Fromfloat32(math.Float32frombits(u)).Bits())
+	return hopper.ToF16(u)
 }
 
 // Registers returns the number of 32-bit registers of a thread: N/2, or N/4 for

@@ -3,8 +3,6 @@ package hopper
 import (
 	"math"
 
-	"github.com/x448/float16"
-
 	"example.com/leafhopper/fp8"
 )
 
@@ -99,7 +97,7 @@ func (f Format) widen(u uint32) uint32 {
 	case BF16:
 		return u << 16
 	case F16:
-		return math.Float32bits(float16.Frombits(uint16(u)).Float32())
+		return FromF16(u)
 	case TF32:
 		return u &^ 0x1fff
 	case E4M3:
@@ -108,4 +106,28 @@ func (f Format) widen(u uint32) uint32 {
 		return math.Float32bits(fp8.E5M2(u).Float32())
 	}
 	return u
+}
+
+// F16 has 112 powers of two less below 1 than f32 has.
+const (
+	f16Up   = 0x1p112
+	f16Down = 0x1p-112
+)
+
+// FromF16 returns the f32 representation of an f16. The payload of a NaN stays what it is.
+func FromF16(u uint32) uint32 {
+	sign, v := u&0x8000<<16, u&0x7fff<<13
+	if u&infF16 == infF16 {
+		return sign | infF32 | v
+	}
+	return sign | math.Float32bits(math.Float32frombits(v)*f16Up)
+}
+
+// ToF16 is the inverse of FromF16, for the f32 representation of a number that f16 has.
+func ToF16(u uint32) uint32 {
+	sign, v := u>>16&0x8000, u&^(1<<31)
+	if v&infF32 == infF32 {
+		return sign | infF16 | v>>13&0x3ff
+	}
+	return sign | math.Float32bits(math.Float32frombits(v)*f16Down)>>13
 }
