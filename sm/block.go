@@ -59,6 +59,8 @@ type cta struct {
 	warps []warpSync
 	taken []bool // the warps that are in a part
 
+	registers registers
+
 	cells  []cell // of the bytes of mem, under Check
 	known  uint32 // the component by which others know that it has begun
 	alive  alive
@@ -73,6 +75,7 @@ func (c *cta) reset(idx Dim3) {
 	c.threads.Store(0)
 	c.named = [namedBarriers]namedBarrier{}
 	c.warps, c.taken = nil, nil
+	c.registers = registers{}
 	c.alive = alive{}
 	c.known = 0
 	clear(c.cells)
@@ -290,6 +293,7 @@ func (c *cta) exit() {
 		}
 		c.blame(f.by.site, RuleExit, "the %v is still on its way: nobody has waited for all of its bytes%s", f, why)
 	}
+	c.registers.exit(c)
 	c.unwritten()
 	c.depart()
 }

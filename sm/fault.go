@@ -27,7 +27,8 @@ const (
 	RuleBarrier
 	// RuleSync: barrier.sync, barrier.cluster and grid.sync are executed by those who take part,
 	// with the same operands (PTX 9.7.13.1 and 9.7.13.3), and so is what lanes of a warp do together, who
-	// get values from each other alone (PTX 9.7.9.6, shfl.sync; 9.7.13.9 to 9.7.13.12).
+	// get values from each other alone (PTX 9.7.9.6, shfl.sync; 9.7.13.9 to 9.7.13.12), and setmaxnreg by the warps of
+	// a warpgroup (PTX 9.7.19.5).
 	RuleSync
 	// RuleShared: a CTA's shared memory fits, holds no pointers, and is accessed in bounds, by
 	// others once they know that it has begun, which is found under Check (CUDA C++ Programming

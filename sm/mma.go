@@ -110,12 +110,3 @@ func (w *Warpgroup) check(err error) {
 	}
 	w.failWith(err, RuleWGMMA, "%s", strings.Join(slices.Compact(says), "; "))
 }
-
-// SetMaxRegisters is setmaxnreg, which all warps of a warpgroup execute: n is a multiple of 8 from
-// 24 to 256 (PTX 9.7.19.5). It has no effect.
-func (a *agent) SetMaxRegisters(n int) {
-	a.enter("SetMaxRegisters")
-	if n < 24 || n > 256 || n%8 != 0 {
-		a.fail(RuleWGMMA, "setmaxnreg %d, want a multiple of 8 from 24 to 256", n)
-	}
-}

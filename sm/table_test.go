@@ -113,7 +113,9 @@ func TestCopies(t *testing.T) {
 					t.Idx() == sm.Dim3{X: 5},
 					"identity of %v", t)
 				w.SetMaxRegisters(240)
-				w.Warp(1).SetMaxRegisters(24)
+				for i := range 4 {
+					w.Warp(i).SetMaxRegisters(24)
+				}
 				full.Init(t, 1)
 				w.ClusterSync()
 				rank := b.ClusterRank()
