@@ -19,7 +19,8 @@ const (
 // ([wgmma.AccumulatorCoord]).
 func (w *Warp) LoadMatrix(row func(lane int) Region, r [][warpSize]uint32) {
 	w.enter("LoadMatrix")
-	for i, x := range w.rows(row, len(r), generic) {
+	var rows matrices
+	for i, x := range w.rows(&rows, row, len(r), generic) {
 		for k, m := range x {
 			half(&r[i/matrixRows][i%matrixRows*4+k/2], k, m)
 		}
@@ -29,7 +30,8 @@ func (w *Warp) LoadMatrix(row func(lane int) Region, r [][warpSize]uint32) {
 // LoadMatrixTrans is ldmatrix.trans: a lane's elements are those of column lane/4, of the rows 2(lane%4) and the next.
 func (w *Warp) LoadMatrixTrans(row func(lane int) Region, r [][warpSize]uint32) {
 	w.enter("LoadMatrixTrans")
-	for i, x := range w.rows(row, len(r), generic) {
+	var rows matrices
+	for i, x := range w.rows(&rows, row, len(r), generic) {
 		for k, m := range x {
 			half(&r[i/matrixRows][k*4+i%matrixRows/2], i, m)
 		}
@@ -40,7 +42,8 @@ func (w *Warp) LoadMatrixTrans(row func(lane int) Region, r [][warpSize]uint32) 
 // generic proxy: FenceProxyAsync comes between it and StoreTensor.
 func (w *Warp) StoreMatrix(row func(lane int) Region, r [][warpSize]uint32) {
 	w.enter("StoreMatrix")
-	for i, x := range w.rows(row, len(r), generic|writes) {
+	var rows matrices
+	for i, x := range w.rows(&rows, row, len(r), generic|writes) {
 		for k := range x {
 			x[k] = uint16(r[i/matrixRows][i%matrixRows*4+k/2] >> (k % 2 * 16))
 		}
@@ -50,7 +53,8 @@ func (w *Warp) StoreMatrix(row func(lane int) Region, r [][warpSize]uint32) {
 // StoreMatrixTrans is stmatrix.trans, which stores what [Warp.LoadMatrixTrans] loads.
 func (w *Warp) StoreMatrixTrans(row func(lane int) Region, r [][warpSize]uint32) {
 	w.enter("StoreMatrixTrans")
-	for i, x := range w.rows(row, len(r), generic|writes) {
+	var rows matrices
+	for i, x := range w.rows(&rows, row, len(r), generic|writes) {
 		for k := range x {
 			x[k] = uint16(r[i/matrixRows][k*4+i%matrixRows/2] >> (i % 2 * 16))
 		}
@@ -76,8 +80,11 @@ func half(r *uint32, i int, v uint16) {
 	*r = *r&^(0xffff<<shift) | uint32(v)<<shift
 }
 
-// rows returns the rows of n matrices, which the warp is about to access.
-func (w *Warp) rows(row func(lane int) Region, n int, how manner) [][]uint16 {
+// matrices are the rows of 4, in shared memory.
+type matrices [warpSize]*[rowBytes / 2]uint16
+
+// rows returns the rows of n matrices, which the warp is about to access, in mem.
+func (w *Warp) rows(mem *matrices, row func(lane int) Region, n int, how manner) []*[rowBytes / 2]uint16 {
 	if n != 1 && n != 2 && n != 4 {
 		w.fail(RuleBytes, "%d matrices, want 1, 2 or 4", n)
 	}
@@ -85,13 +92,13 @@ func (w *Warp) rows(row func(lane int) Region, n int, how manner) [][]uint16 {
 		w.fail(RuleShared, "no function returns the rows")
 	}
 	var at [warpSize]int
-	rows := make([][]uint16, n*matrixRows)
+	rows := mem[:n*matrixRows]
 	op, site := w.run.op, w.run.site
 	for lane := range rows {
 		r := row(lane)
 		w.run.op, w.run.site = op, site // it may have done something itself
 		at[lane] = w.row(r, lane)
-		rows[lane] = elements[uint16](w.cta, at[lane], rowBytes/2)
+		rows[lane] = (*[rowBytes / 2]uint16)(elements[uint16](w.cta, at[lane], rowBytes/2))
 	}
 	k := w.mark()
 	if how&writes != 0 {

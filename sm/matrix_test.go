@@ -130,6 +130,30 @@ func TestEpilogue(t *testing.T) {
 	}
 }
 
+// TestMatrixMemory: ldmatrix and stmatrix allocate nothing.
+func TestMatrixMemory(t *testing.T) {
+	var n float64
+	if err := launch(t, sm.Config{Block: sm.Dim3{X: 32}}, func(b *sm.Block) {
+		x := sm.Shared[uint16](b, 32*8, 16)
+		var rows [32]sm.Region
+		for lane := range rows {
+			rows[lane] = x.At(8 * lane)
+		}
+		b.Start(sm.Warps(0, 1, func(w *sm.Warp) {
+			row := func(lane int) sm.Region { return rows[lane] }
+			var r [4][32]uint32
+			n = testing.AllocsPerRun(10, func() {
+				w.StoreMatrix(row, r[:])
+				w.StoreMatrixTrans(row, r[:2])
+				w.LoadMatrix(row, r[:])
+				w.LoadMatrixTrans(row, r[:1])
+			})
+		}))
+	}); err != nil || n != 0 {
+		t.Errorf("%v allocations, %v", n, err)
+	}
+}
+
 // TestMMA has the warps of a warpgroup multiply twice, as attention does: S = Q·K, where a column of K lies side by
 // side, then O = S·V, where S stays in its registers and V lies row by row.
 func TestMMA(t *testing.T) {
