@@ -1,6 +1,7 @@
 package hopper
 
 import (
+	"encoding/binary"
 	"math"
 	"math/bits"
 )
@@ -19,16 +20,18 @@ type IntSpec struct {
 func (s *IntSpec) Multiply(d []uint32, stride int, a, b []Row) {
 	for i := range a {
 		row := d[i*stride:][:len(b)]
+		if s.Bits {
+			for j := range b {
+				row[j] += common(&a[i], &b[j])
+			}
+			continue
+		}
 		x := widen(&a[i], s.SignedA)
 		for j := range b {
 			y := widen(&b[j], s.SignedB)
 			sum := int64(int32(row[j]))
 			for k := range x {
-				if s.Bits {
-					sum += int64(bits.OnesCount16(uint16(x[k] & y[k])))
-				} else {
-					sum += int64(x[k]) * int64(y[k])
-				}
+				sum += int64(x[k]) * int64(y[k])
 			}
 			if s.Saturate {
 				sum = min(max(sum, math.MinInt32), math.MaxInt32)
@@ -36,6 +39,14 @@ func (s *IntSpec) Multiply(d []uint32, stride int, a, b []Row) {
 			row[j] = uint32(sum)
 		}
 	}
+}
+
+// common returns how many bits are 1 in both rows.
+func common(a, b *Row) (n uint32) {
+	for k := 0; k < len(a); k += 8 {
+		n += uint32(bits.OnesCount64(binary.LittleEndian.Uint64(a[k:]) & binary.LittleEndian.Uint64(b[k:])))
+	}
+	return n
 }
 
 func widen(row *Row, signed bool) (w [len(Row{})]int16) {
