@@ -353,3 +353,26 @@ func FuzzMultiply(f *testing.F) {
 		}
 	})
 }
+
+// Every f16 has its value in f32, keeps its sign and its payload, and comes back.
+func TestF16(t *testing.T) {
+	for u := range uint32(1 << 16) {
+		f, w := FromF16(u), F16.Decode(u)
+		value := math.Ldexp(float64(w.Sig), int(w.Exp)-10)
+		if w.Neg {
+			value = -value
+		}
+		ok := f>>31 == u>>15 && ToF16(f) == u
+		switch w.Class {
+		case Finite:
+			ok = ok && float64(math.Float32frombits(f)) == value
+		case Infinite:
+			ok = ok && f<<1 == infF32<<1
+		case NaN:
+			ok = ok && f<<1 > infF32<<1
+		}
+		if !ok {
+			t.Fatalf("%#x is %#x, which is %#x", u, f, ToF16(f))
+		}
+	}
+}
