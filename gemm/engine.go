@@ -22,7 +22,7 @@ type Engine struct {
 	defaults settings
 	crew     *pipeline.Crew
 	slots    tile.SlotPool
-	admit    chan struct{} // bounds the runs, and so the memory, in use at once
+	admit    [2]chan struct{} // bound the runs, and so the memory, in use at once, of long calls and of brief ones
 
 	closed atomic.Bool
 	plans  plans
@@ -56,7 +56,7 @@ func newEngine(s settings) *Engine {
 	return &Engine{
 		defaults: s,
 		crew:     pipeline.NewCrew(MaxWorkers - 1),
-		admit:    make(chan struct{}, limit),
+		admit:    [2]chan struct{}{make(chan struct{}, limit), make(chan struct{}, limit)},
 	}
 }
 
@@ -74,11 +74,13 @@ func (e *Engine) Close() error {
 	if !e.closed.CompareAndSwap(false, true) {
 		return ErrClosed
 	}
-	for range cap(e.admit) { // until none is under way
-		e.admit <- struct{}{}
+	for range cap(e.admit[0]) { // until none is under way
+		e.admit[0] <- struct{}{}
+		e.admit[1] <- struct{}{}
 	}
-	for range cap(e.admit) { // for who still waits
-		<-e.admit
+	for range cap(e.admit[0]) { // for who still waits
+		<-e.admit[0]
+		<-e.admit[1]
 	}
 	e.crew.Close()
 	e.slots.Free()
@@ -90,20 +92,32 @@ var ErrClosed = errors.New("gemm: engine is closed")
 
 var errZero = errors.New("gemm: nil or zero Engine; make one with New")
 
+// brief is the most multiply-adds of a call that waits for others like it alone: they take about 10 ms, and a service
+// answers by what takes less beside what takes seconds.
+const brief = 1 << 30
+
+// turns is where a call that workers share waits for its turn.
+func (e *Engine) turns(p *product) chan struct{} {
+	if float64(p.M)*float64(p.N)*float64(p.K) <= brief {
+		return e.admit[1]
+	}
+	return e.admit[0]
+}
+
 // begin admits a call that workers share and returns what it runs with. Every such call waits for its turn or its
 // context, so that the memory of runs stays bounded.
-func (e *Engine) begin(s *settings) (*run, error) {
+func (e *Engine) begin(s *settings, turns chan struct{}) (*run, error) {
 	var done <-chan struct{}
 	if s.ctx != nil {
 		done = s.ctx.Done()
 	}
 	select {
-	case e.admit <- struct{}{}:
+	case turns <- struct{}{}:
 	case <-done:
 		return nil, ended.Why(s.ctx)
 	}
 	if e.closed.Load() {
-		<-e.admit
+		<-turns
 		return nil, ErrClosed
 	}
 	e.mu.Lock()
@@ -116,21 +130,22 @@ func (e *Engine) begin(s *settings) (*run, error) {
 	return new(run), nil
 }
 
-func (e *Engine) end(r *run) {
+func (e *Engine) end(r *run, turns chan struct{}) {
 	e.mu.Lock()
 	e.runs = append(e.runs, r)
 	e.mu.Unlock()
-	<-e.admit
+	<-turns
 }
 
 // share computes the product with workers, as its plan says.
 func (e *Engine) share(in *slab, s *settings, start time.Time) error {
 	defer in.leave()
-	r, err := e.begin(s)
+	turns := e.turns(&in.product)
+	r, err := e.begin(s, turns)
 	if err != nil {
 		return err
 	}
-	defer e.end(r)
+	defer e.end(r, turns)
 	defer r.release(&e.slots)
 	g := in.plan
 	st := Stats{Kernel: in.Kernel.Name, Route: g.Share.String(), Plan: g, Workers: g.Workers}
