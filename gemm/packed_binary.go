@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/internal/spin"
 )
 
 // The binary form of a Packed, little-endian:
@@ -52,9 +53,7 @@ var (
 // MarshalBinary returns p as bytes, Size and at most 100 more, for [Packed.UnmarshalBinary]. They hold the layout of
 // p's kernel and serve where the same kernel runs, in this build or another that lays panels out alike; to keep a
 // matrix for longer than that, keep the matrix. It is an error if p is nil or zero, or on a big-endian machine.
-func (p *Packed[T]) MarshalBinary() ([]byte, error) {
-	return p.AppendBinary(nil)
-}
+func (p *Packed[T]) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
 
 // AppendBinary appends what [Packed.MarshalBinary] returns to b.
 func (p *Packed[T]) AppendBinary(b []byte) ([]byte, error) {
@@ -65,7 +64,9 @@ func (p *Packed[T]) AppendBinary(b []byte) ([]byte, error) {
 		return b, fmt.Errorf("gemm: MarshalBinary: %w", errBigEndian)
 	}
 	start := len(b)
-	b = slices.Grow(b, packedHeader+p.Size()+packedTrailer)
+	if size := packedHeader + p.Size() + packedTrailer; size > cap(b)-start {
+		b = append(make([]byte, 0, start+start/4+size), b...) // slices.Grow would clear all of it at once
+	}
 	b = append(b, packedMagic...)
 	b = binary.LittleEndian.AppendUint32(b, packedVersion)
 	b = binary.LittleEndian.AppendUint32(b, codeOf(p.b.elem))
@@ -77,8 +78,22 @@ func (p *Packed[T]) AppendBinary(b []byte) ([]byte, error) {
 	}
 	b = binary.LittleEndian.AppendUint64(b, uint64(p.b.rows))
 	b = binary.LittleEndian.AppendUint64(b, uint64(p.b.cols))
-	b = append(b, p.b.memory()...)
-	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[start:], castagnoli)), nil
+	sum := crc32.Checksum(b[start:], castagnoli)
+	inTurns(p.b.memory(), func(piece []byte) {
+		b, sum = append(b, piece...), crc32.Update(sum, castagnoli, piece)
+	})
+	return binary.LittleEndian.AppendUint32(b, sum), nil
+}
+
+// inTurns calls f with one piece of data after the other, and gives way in between. Who copies all of a large model in a
+// call has the whole program wait for it, as soon as the garbage collector wants to stop the world.
+func inTurns(data []byte, f func(piece []byte)) {
+	var turn spin.Turn
+	turn.Begin()
+	for piece := range slices.Chunk(data, fillBytes) {
+		f(piece)
+		turn.Look()
+	}
 }
 
 var errBigEndian = errors.New("the binary form of a Packed is little-endian, this machine is big-endian")
@@ -141,8 +156,10 @@ func parsePacked(data []byte, t asm.Type) (v view, panels []byte, err error) {
 		return bad("version %d, this build reads version %d", version, packedVersion)
 	}
 	end := len(data) - packedTrailer
-	if got, want := crc32.Checksum(data[:end], castagnoli), word(end); got != want {
-		return bad("damaged: its CRC-32C is %#08x, not %#08x", got, want)
+	sum := uint32(0)
+	inTurns(data[:end], func(piece []byte) { sum = crc32.Update(sum, castagnoli, piece) })
+	if want := word(end); sum != want {
+		return bad("damaged or cut short: its CRC-32C is 0x%08x, not 0x%08x", sum, want)
 	}
 	if code := word(12); code != codeOf(t) {
 		return bad("holds %s, want %v", typeName(code), t)
@@ -174,9 +191,11 @@ func parsePacked(data []byte, t asm.Type) (v view, panels []byte, err error) {
 func (v *view) load(panels []byte) error {
 	data := v.hold(len(panels))
 	if v.keeps() {
-		copy(data, panels)
+		inTurns(panels, func(piece []byte) { data = data[copy(data, piece):] })
 		return nil
 	}
+	var turn spin.Turn
+	turn.Begin()
 	for k0, at := 0, 0; at < len(panels); k0 += v.stride {
 		n, size := min(v.stride, v.rows-k0), v.panelPitch(k0)
 		for col := 0; col < v.cols; col += v.kernel.NR {
@@ -192,6 +211,7 @@ func (v *view) load(panels []byte) error {
 					"and its elements make that %#02x", k0, col, from[i], i, to[i])
 			}
 			at += size
+			turn.Look()
 		}
 	}
 	return nil

@@ -54,11 +54,22 @@ func TestGivesWay(t *testing.T) {
 	})
 	weights := gemm.NewMatrix[bf16.BF16](2048, 4096)
 	for _, arithmetic := range []gemm.Arithmetic{gemm.Native, gemm.Hopper} {
-		waitsBeside(t, fmt.Sprintf("Pack, %v", arithmetic), func() {
-			if _, err := gemm.Pack(weights, gemm.WithArithmetic(arithmetic)); err != nil {
-				t.Error(err)
+		var p *gemm.Packed[bf16.BF16]
+		var data []byte
+		var err error
+		for _, step := range []struct {
+			name string
+			do   func()
+		}{
+			{"Pack", func() { p, err = gemm.Pack(weights, gemm.WithArithmetic(arithmetic)) }},
+			{"MarshalBinary", func() { data, err = p.MarshalBinary() }},
+			{"UnmarshalBinary", func() { err = new(gemm.Packed[bf16.BF16]).UnmarshalBinary(data) }},
+		} {
+			waitsBeside(t, fmt.Sprintf("%s, %v", step.name, arithmetic), step.do)
+			if err != nil {
+				t.Fatal(err)
 			}
-		})
+		}
 	}
 	c, without := gemm.NewMatrix[float32](1024, 4096), gemm.Matrix[float32]{Rows: 1024}
 	waitsBeside(t, "K = 0", func() {
