@@ -92,13 +92,10 @@ var ErrClosed = errors.New("gemm: engine is closed")
 
 var errZero = errors.New("gemm: nil or zero Engine; make one with New")
 
-// brief is the most multiply-adds of a call that waits for others like it alone: they take about 10 ms, and a service
-// answers by what takes less beside what takes seconds.
-const brief = 1 << 30
-
-// turns is where a call that workers share waits for its turn.
+// turns is where a call that workers share waits for its turn. A service has some of up to 10 ms beside some that take
+// seconds: the brief ones wait for each other only.
 func (e *Engine) turns(p *product) chan struct{} {
-	if float64(p.M)*float64(p.N)*float64(p.K) <= brief {
+	if float64(p.M)*float64(p.N)*float64(p.K) <= 1<<30 {
 		return e.admit[1]
 	}
 	return e.admit[0]

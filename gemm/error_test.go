@@ -198,7 +198,7 @@ func TestEngineErrors(t *testing.T) {
 	checkError(t, testEngine.Multiply(c, nil, b), "nil")
 	checkError(t, testEngine.Multiply(c, b, nil), "nil")
 	short := gemm.Matrix[float32]{Rows: 3, Cols: 5, Stride: 6, Data: make([]float32, 15)}
-	checkError(t, testEngine.Multiply(c, &short, f), "A is 3x5 with stride 6 but its Data holds only 15 elements of 17")
+	checkError(t, testEngine.Multiply(c, &short, f), "A is 3x5 with stride 6 but its Data holds only 15 elements, not 17")
 	short.Rows, short.Stride = math.MaxInt, math.MaxInt
 	checkError(t, testEngine.Multiply(c, &short, f), "holds only 15 elements")
 	cuts := []gemm.Option{gemm.WithPromotion(64), gemm.WithSplitK(2)}

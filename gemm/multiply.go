@@ -18,9 +18,8 @@ import (
 // Multiply computes C = alpha·A·B + beta·C for an M x K matrix A, a K x N matrix B and an M x N matrix C, each
 // possibly a transposed view. alpha is 1 and beta is 0 unless [WithAlpha] and [WithBeta] say otherwise; with beta 0
 // the old C is never read. [WithScales], [WithBias], [WithRowBias] and [WithActivation] say what else becomes of the
-// sums, in the order of the package's Epilogues. Products are accumulated in float32; a 16-bit C is rounded once, to
-// nearest even, at the end. NaN and Inf propagate as IEEE 754 says: no zero is skipped, not even alpha = 0, nor the
-// sums of K = 0, which are 0.
+// sums, in the order of the package's Epilogues. A 16-bit C is rounded once, at the end. NaN and Inf propagate as
+// IEEE 754 says: no zero is skipped, not even alpha = 0, nor the sums of K = 0, which are 0.
 //
 // The bits of the result depend on the operands, what the options make of their sums, the kernel and, in Hopper's
 // arithmetic, [WithSplitK] and [WithPromotion], not on the number of workers, the depth of the ring or the tile.
@@ -29,8 +28,7 @@ import (
 //   - the shapes do not match, a stride is too small or a slice too short;
 //   - C shares memory with A, B, scales or a bias;
 //   - B is nil, or a [Packed] that is zero or made for another kernel or arithmetic;
-//   - an option is out of its range, or two options exclude each other;
-//   - scales or a bias have not as many values as there are rows or columns;
+//   - an option is out of its range, two exclude each other, or scales or a bias have another number of values;
 //   - the kernel that [WithKernel] or LEAFHOPPER_KERNEL names is unknown, cannot run here (also because GODEBUG turns
 //     its features off) or does not multiply the operands' type;
 //   - [WithTile] cuts so many stages that they cannot be counted, or the system has no memory for a ring;
@@ -68,20 +66,16 @@ func (e *Engine) Multiply(c, a, b AnyMatrix, opts ...Option) error {
 	var in slab
 	switch {
 	case !in.c.set(c):
-		return errNilC
+		return errors.New("gemm: C is nil")
 	case !in.a.set(a):
-		return errNilA
+		return errors.New("gemm: A is nil")
 	case !in.b.set(b):
 		return errNilB
 	}
 	return e.multiply(&in, opts)
 }
 
-var (
-	errNilC = errors.New("gemm: C is nil")
-	errNilA = errors.New("gemm: A is nil")
-	errNilB = errors.New("gemm: B is nil")
-)
+var errNilB = errors.New("gemm: B is nil")
 
 // set makes v, which is zero, the view of m, and reports whether m is not nil. A method would not let the compiler
 // see that v does not escape, and what it returned would have to be copied.

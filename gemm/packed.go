@@ -29,11 +29,11 @@ type Packed[T Element] struct {
 }
 
 // Pack copies b into the layout of the kernel that Multiply would choose, or that [WithKernel] and [WithArithmetic]
-// name: weights in fp8 that wider operands are to be multiplied by need a kernel of theirs. If the context of
-// [WithContext] ends, Pack returns its error, as Multiply does; it looks before it allocates and then every millisecond
-// or sooner. Other options are checked and have no effect. It is an error if b is malformed, an option is out of its
-// range, two options exclude each other, or there is no such kernel here for b's type. On 64-bit systems only memory
-// limits the size; on 32-bit ones more bytes than an int counts are an error, too.
+// name: weights in fp8 that wider operands are to be multiplied by need theirs, which [Packed.Kernel] tells of any that
+// was packed of that type. If the context of [WithContext] ends, Pack returns its error, as Multiply does; it looks
+// before it allocates and then every millisecond or sooner. Other options are checked and have no effect. It is an
+// error if b is malformed, an option is out of its range, two options exclude each other, or there is no such kernel
+// here for b's type, or, where an int has 32 bits, if it cannot count the bytes.
 func Pack[T Element](b Matrix[T], opts ...Option) (*Packed[T], error) {
 	s := settings{alpha: 1}
 	if err := cmp.Or(s.apply(opts), s.checkParts()); err != nil {

@@ -79,14 +79,12 @@ func (p *Packed[T]) AppendBinary(b []byte) ([]byte, error) {
 	b = binary.LittleEndian.AppendUint64(b, uint64(p.b.rows))
 	b = binary.LittleEndian.AppendUint64(b, uint64(p.b.cols))
 	sum := crc32.Checksum(b[start:], castagnoli)
-	inTurns(p.b.memory(), func(piece []byte) {
-		b, sum = append(b, piece...), crc32.Update(sum, castagnoli, piece)
-	})
+	inTurns(p.b.memory(), func(piece []byte) { b, sum = append(b, piece...), crc32.Update(sum, castagnoli, piece) })
 	return binary.LittleEndian.AppendUint32(b, sum), nil
 }
 
-// inTurns calls f with one piece of data after the other, and gives way in between. Who copies all of a large model in a
-// call has the whole program wait for it, as soon as the garbage collector wants to stop the world.
+// inTurns calls f with one piece of data after the other, and gives way in between: who copies a large model in a call
+// has the whole program wait as soon as the garbage collector wants to stop the world.
 func inTurns(data []byte, f func(piece []byte)) {
 	var turn spin.Turn
 	turn.Begin()
@@ -203,12 +201,7 @@ func (v *view) load(panels []byte) error {
 			copy(to, from)
 			v.kernel.RestoreB(v.elem, unsafe.Pointer(unsafe.SliceData(to)), n)
 			if !bytes.Equal(to, from) {
-				i := 0
-				for to[i] == from[i] {
-					i++
-				}
-				return fmt.Errorf("forged: the panel of row %d and column %d has %#02x as byte %d, "+
-					"and its elements make that %#02x", k0, col, from[i], i, to[i])
+				return fmt.Errorf("forged: the panel of row %d and column %d is not what its elements make", k0, col)
 			}
 			at += size
 			turn.Look()

@@ -54,11 +54,11 @@ func (s *settings) selectKernel(t asm.Type, packed *asm.Kernel) (*asm.Kernel, er
 	case k.Arithmetic != s.arithmetic:
 		return nil, fmt.Errorf("operand B is packed for %v arithmetic, the product is to have %v",
 			k.Arithmetic, s.arithmetic)
-	case !k.Accepts(t):
-		return nil, fmt.Errorf("operand B is packed for kernel %q, which does not multiply %v", k.Name, t)
-	default:
+	case k.Accepts(t):
 		return k, nil
 	}
+	_, err := asm.SelectArithmetic(t, packed.Arithmetic, packed.Name)
+	return nil, fmt.Errorf("operand B is packed for other operands: %w", err)
 }
 
 // checkKernel reports whether the kernel that s or LEAFHOPPER_KERNEL pins can run at all.

@@ -88,12 +88,8 @@ func (v *view) check(name string) error {
 	// (rows-1)*stride + cols <= len, without overflow.
 	hi, lo := bits.Mul64(uint64(rows-1), uint64(v.stride))
 	if cols > v.len || hi != 0 || lo > uint64(v.len-cols) {
-		wants := ""
-		if hi == 0 && lo <= math.MaxInt64-uint64(cols) {
-			wants = fmt.Sprintf(" of %d", lo+uint64(cols))
-		}
-		return fmt.Errorf("gemm: %s is %dx%d with stride %d but its Data holds only %d elements%s",
-			name, v.rows, v.cols, v.stride, v.len, wants)
+		return fmt.Errorf("gemm: %s is %dx%d with stride %d but its Data holds only %d elements, not %.0f", name,
+			v.rows, v.cols, v.stride, v.len, float64(rows-1)*float64(v.stride)+float64(cols))
 	}
 	v.len = int(lo) + cols
 	if rows == 1 {
