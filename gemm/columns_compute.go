@@ -32,7 +32,8 @@ func (cp *columnProgram) Compute(stage, item, cta, slab int) {
 }
 
 // computePanels multiplies an item's part of A by the columns from .. to-1, a step of K after the other. What is not
-// packed is packed to the beginning of s, behind products or before them, but for pieces that are swept.
+// packed is packed to the beginning of s, behind products or before them, but for pieces that are swept. There follow
+// the sums of a block of K that is not complete, if it takes several steps, and the sums that those are added to.
 func (cp *columnProgram) computePanels(s *scratch, t *spin.Turn, item, from, to int) {
 	g := group{strip: strip{rows: cp.M}, to: to, stripBytes: cp.BytesStrip(cp.plan)}
 	step, last := cp.stepsOf(item)

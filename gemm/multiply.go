@@ -172,7 +172,7 @@ func (e *Engine) compute(in *slab, s *settings) error {
 		span := s.trace.Start(0, pipeline.TraceCompute)
 		// It may be one of many that follow each other, and give way together.
 		switch work := in.M * in.N * in.K; {
-		case work > glanced, in.share > 0:
+		case work > glanced, in.sharer: // who has to leave, too
 			in.runAlone()
 		default:
 			in.run(0, in.N)

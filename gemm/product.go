@@ -20,7 +20,7 @@ type product struct {
 	first       int     // element of K of a packed B that counts as the first
 	past        bool    // C is larger than the caches
 	transposed  bool    // the caller has C' = B'·A'
-	share       int     // of the processors, if the call is one of the sharers
+	sharer      bool    // it counts among the sharers of the processors, until it leaves
 }
 
 // A slab is a product, or some of its rows, that one goroutine computes by a plan without a ring.

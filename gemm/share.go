@@ -20,14 +20,14 @@ func (s *settings) workerCount(p *product) int {
 	if s.workers > 0 {
 		return s.workers
 	}
-	p.share = max(1, plan.CeilDiv(processors(), int(sharers.Add(1))))
-	return p.share
+	p.sharer = true
+	return max(1, plan.CeilDiv(processors(), int(sharers.Add(1))))
 }
 
 // leave ends the call's part in sharing.
 func (p *product) leave() {
-	if p.share > 0 {
-		p.share = 0
+	if p.sharer {
+		p.sharer = false
 		sharers.Add(-1)
 	}
 }

@@ -20,7 +20,7 @@ func (in *slab) runFewRows(from, to int) {
 	sums := lines{in.c.at(0, from), in.c.pitch()}
 	inC := in.Direct() && cols == in.N
 	if !inC {
-		sums = lines{unsafe.Add(a.at, plan.ScratchBytes/2), cols * 4}
+		sums = lines{unsafe.Add(a.at, plan.ScratchBytes/2), cols * 4} // the other half is A's
 	}
 	in.streamSteps(a, 0, plan.CeilDiv(in.K, depth), from, cols, sums, false, &in.turn)
 	if !inC {
