@@ -74,8 +74,9 @@
 //	which is chosen where, and why                  dispatch.go
 //	what is the arithmetic of a kernel              ref_f32.go, ref_bf16.go, amx.go, hopper.go and hopper_exact.go
 //	how far and how wide a stream kernel reads      stream_sets_amd64.go
-//	how assembly is written                         gen/emit.go, and kernel.go the loop over K, masked.go edges,
-//	                                                transpose.go, encode.go and amxencode.go instructions in bytes
+//	how assembly is written                         gen/emit.go, and kernel.go the loop over K, form.go elements,
+//	                                                masked.go edges, transpose.go, encode.go and amxencode.go
+//	                                                instructions in bytes
 //
 // # Choice
 //

@@ -176,9 +176,9 @@ var tunings = []struct {
 	{"", "goamx", amxTuning},
 	{"", "go", noStreams},
 	{"", "gobf16", noStreams},
-	{"", "hopper-avx512", exactTuning},
-	{"", "hopper-avx2", exactTuning},
-	{"", "hopper-go", exactTuning},
+	{"", "hopper-avx512", hopperTuning},
+	{"", "hopper-avx2", hopperTuning},
+	{"", "hopper-go", hopperTuning},
 }
 
 // amxTuning is that of tiles of AMX, which multiply faster than operands come from the last cache, so that
@@ -205,8 +205,8 @@ func amxTuning(t *Tuning) {
 	t.group, t.packsFrom[Many], t.slabTiles = 4, 8, 32
 }
 
-// exactTuning is that of Hopper's arithmetic.
-func exactTuning(t *Tuning) {
+// hopperTuning is that of Hopper's arithmetic.
+func hopperTuning(t *Tuning) {
 	noStreams(t)
 	t.slabsOnce = [crowds]int{}
 }
