@@ -116,7 +116,7 @@ type functions struct {
 	sweep        func(s *Sweep)
 
 	peak  func(n int) // see Kernel.Peak
-	flops int
+	flops int         // of an iteration
 }
 
 // A mulPackFunc is a strip kernel that packs a panel of B besides, see [Packing].

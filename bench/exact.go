@@ -113,7 +113,7 @@ func (x *exact) finish(sum float32, i, j int) limit {
 	}
 	l := limit{want: float64(v)}.activated(f)
 	if l.bound > 0 {
-		f := formatOf(x.w.Out)
+		f := roundingOf(x.w.Out)
 		l.bound += f.roundoff*(math.Abs(l.want)+l.bound) + f.tiny
 		return l
 	}

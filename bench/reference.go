@@ -104,7 +104,7 @@ func (r *reference) limit(acc, abs float64, i, j int) limit {
 		l.bound += steps * u * math.Abs(bias)
 	}
 	l = l.activated(r.w.Activation)
-	f := formatOf(r.w.Out)
+	f := roundingOf(r.w.Out)
 	l.bound += f.roundoff*(math.Abs(l.want)+l.bound) + f.tiny
 	if most >= math.MaxFloat32 { // a step may have overflowed
 		l.bound = math.Inf(1)
@@ -112,18 +112,18 @@ func (r *reference) limit(acc, abs float64, i, j int) limit {
 	return l
 }
 
-// format describes the rounding of an output type: half an ulp relative to the
+// rounding describes that of an output type: half an ulp relative to the
 // value, half the smallest subnormal, and where rounding reaches infinity.
-type format struct{ roundoff, tiny, overflow float64 }
+type rounding struct{ roundoff, tiny, overflow float64 }
 
-func formatOf(t asm.Type) format {
+func roundingOf(t asm.Type) rounding {
 	switch t {
 	case asm.BF16:
-		return format{roundoff: 0x1p-8, tiny: 0x1p-134, overflow: 0x1.ffp127}
+		return rounding{roundoff: 0x1p-8, tiny: 0x1p-134, overflow: 0x1.ffp127}
 	case asm.F16:
-		return format{roundoff: 0x1p-11, tiny: 0x1p-25, overflow: 0x1.ffep15}
+		return rounding{roundoff: 0x1p-11, tiny: 0x1p-25, overflow: 0x1.ffep15}
 	}
-	return format{overflow: 0x1.ffffffp127} // rounding to float32 is in γ
+	return rounding{overflow: 0x1.ffffffp127} // rounding to float32 is in γ
 }
 
 // compute returns all of C, by gonum's float64 product or exactly.

@@ -63,7 +63,7 @@ func (r *reference) check(c *operand) outcome {
 	if o, ok := r.known[sum]; ok {
 		return o
 	}
-	overflow := formatOf(r.w.Out).overflow
+	overflow := roundingOf(r.w.Out).overflow
 	var o outcome
 	for i, l := range r.full {
 		i, j := i/r.w.N, i%r.w.N

@@ -164,7 +164,7 @@ func TestBound(t *testing.T) {
 }
 
 func TestRatioOverflow(t *testing.T) {
-	f16 := formatOf(asm.F16).overflow
+	f16 := roundingOf(asm.F16).overflow
 	inf := math.Inf(1)
 	for _, test := range []struct {
 		got  float64

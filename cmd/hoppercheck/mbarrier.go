@@ -89,7 +89,7 @@ func (s *script) do(i int, op golden.BarrierOp) (got uint64, compare bool, err e
 }
 
 // look follows the phase, of which an operation completes one at most, and
-// observes the one that is over, as checked mode wants.
+// observes the one that is over, as the build tag invariants wants.
 func (s *script) look() {
 	state := s.bar.State()
 	if !state.Live {
