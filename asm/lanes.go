@@ -14,7 +14,7 @@ const Lanes = 16
 type Vectors struct {
 	At                 unsafe.Pointer
 	N                  int // vectors
-	Apart, Step, Block int
+	Apart, Step, Block int // bytes from a vector, an element and a block to the next
 }
 
 // A LanesFunc goes on with the sums of blocks of K of dot products, a lane for each: for each vector i of a and j of b,

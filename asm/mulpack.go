@@ -12,12 +12,12 @@ import "unsafe"
 // B, from Next on, Stride apart. It need not exist.
 type Packing struct {
 	B           unsafe.Pointer
-	Stride      int
-	KContiguous bool
-	K           int
-	Panel       unsafe.Pointer
-	Next        unsafe.Pointer
-	Pitch       int
+	Stride      int            // bytes between rows of K, or columns
+	KContiguous bool           // K runs along the rows of memory, which are columns
+	K           int            // elements of K
+	Panel       unsafe.Pointer // where to pack
+	Next        unsafe.Pointer // what is brought closer
+	Pitch       int            // bytes between its chunks
 }
 
 // PackChunk is the bytes that are brought closer of a row of K at a time.

@@ -22,13 +22,13 @@ const SweepRoom = 2 * SweepN * SweepK * 2
 // First they are taken for zeros. The sums are those of [Kernel.Mul].
 type Sweep struct {
 	A      unsafe.Pointer
-	M      int
+	M      int // rows of A
 	B      unsafe.Pointer
-	Stride int
-	N      int
+	Stride int // bytes between rows of B
+	N      int // columns of B
 	Acc    unsafe.Pointer
-	Strip  int
-	First  bool
+	Strip  int            // bytes between strips of accumulators
+	First  bool           // the accumulators are zeros
 	Room   unsafe.Pointer // SweepRoom bytes for panels, a multiple of 64
 	Next   unsafe.Pointer // the B of the call to come, whose first piece is packed last; or nil
 

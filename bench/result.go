@@ -30,9 +30,9 @@ type Result struct {
 	PeakFraction float64 `json:"peak_fraction"`
 	ProducerWait float64 `json:"producer_wait"` // fraction of workers × elapsed
 	ConsumerWait float64 `json:"consumer_wait"`
-	AllocsPerOp  float64 `json:"allocs_per_op"`
-	Checked      bool    `json:"checked"` // verification was on
-	Verified     bool    `json:"verified"`
+	AllocsPerOp  float64 `json:"allocs_per_op"` // of a call, by the whole process
+	Checked      bool    `json:"checked"`       // verification was on
+	Verified     bool    `json:"verified"`      // and it was right, the same bits in every call
 	// MaxError is the largest |c - ref| / bound, which is 0 or infinite in Hopper's arithmetic; 0 if not checked.
 	MaxError   float64 `json:"max_error"`
 	Failure    string  `json:"failure,omitempty"` // why Checked but not Verified

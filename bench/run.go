@@ -31,7 +31,7 @@ const maxSets = 1 << 14
 type Runner struct {
 	Count      int           // samples of each variant; 0 is DefaultCount
 	MinTime    time.Duration // shortest sample; 0 is DefaultMinTime
-	SkipVerify bool
+	SkipVerify bool          // results are not compared with a reference
 	// Cold rotates over copies of the operands that together exceed twice the
 	// last-level cache, so that no call finds its operands there, as the layers of a
 	// model do not. Beside the products it measures what it takes to read as many
@@ -48,7 +48,7 @@ type Runner struct {
 
 // Progress says where a run stands.
 type Progress struct {
-	Step, Steps int
+	Step, Steps int           // steps done, and all
 	What        string        // what the step does
 	Left        time.Duration // estimate for the rest; 0 while unknown
 }

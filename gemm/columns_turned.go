@@ -8,9 +8,8 @@ import (
 	"example.com/leafhopper/internal/spin"
 )
 
-// computeTurned multiplies an item's part of A by the columns from .. to-1, which lie
-// along K: as rows of A, by panels of columns of B. Nothing of B is packed but what is
-// left of K where a tile ends. The accumulators are those of the transpose of C.
+// computeTurned multiplies an item's part of A by the columns from .. to-1, which lie along K: as rows of A, by panels
+// of columns of B. Nothing of B is packed but the last of K, if less than a tile. The sums are those of C transposed.
 func (cp *columnProgram) computeTurned(mem unsafe.Pointer, t *spin.Turn, item, from, to int) {
 	for col := from; col < to; {
 		tiles := max(1, min(cp.TurnedTiles, (to-col)/cp.Kernel.MR))

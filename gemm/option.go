@@ -127,7 +127,7 @@ const (
 	GELUTanh = asm.GELUTanh // x·(1 + tanh(√(2/π)·(x + 0.044715·x³)))/2
 	SiLU     = asm.SiLU     // x/(1 + exp(-x))
 	Sigmoid  = asm.Sigmoid  // 1/(1 + exp(-x))
-	Tanh     = asm.Tanh
+	Tanh     = asm.Tanh     // tanh(x)
 )
 
 // WithScales multiplies the sums of A·B by scales of A and of B: a has one value for all of A or one for each of its

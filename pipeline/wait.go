@@ -62,8 +62,8 @@ func (r *Ring) wait(b *barrier.Barrier, op uint64, s PipelineState, cta int) err
 // A Wait is where a role waits on a [Ring].
 type Wait struct {
 	Op    string // ProducerAcquire, for an empty barrier, or ConsumerWait, for a full one
-	Stage int
-	CTA   int
+	Stage int    // of the ring, 0 .. depth-1
+	CTA   int    // of the cluster
 	Phase uint32 // the parity waited for
 	Count int    // stages that the role has passed before
 	At    string // file and line of the call

@@ -8,14 +8,14 @@ type Plan struct {
 	Share   Sharing
 	A       SourceA
 	B       SourceB
-	Sums    Keeper // of a block of K; kernels that read B where it lies add them to those before themselves
-	Workers int    // who compute
-	Past    bool   // C is larger than the caches
-	Step    int    // elements of K of a panel of B
-	Room    Room   // in scratch memory, of the largest slab
-	Slabs   SlabCut
-	Columns ColumnCut
-	Ring    RingCut
+	Sums    Keeper    // of a block of K; kernels that read B where it lies add them to those before themselves
+	Workers int       // who compute
+	Past    bool      // C is larger than the caches
+	Step    int       // elements of K of a panel of B
+	Room    Room      // in scratch memory, of the largest slab
+	Slabs   SlabCut   // if it is the caller's, who has one, or by slabs
+	Columns ColumnCut // if it is by columns
+	Ring    RingCut   // if it is by a ring
 }
 
 // Sharing says who shares a product.

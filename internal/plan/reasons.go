@@ -7,9 +7,7 @@ import (
 	"strings"
 )
 
-var formNames = [...]string{"in rows", "along K", "packed"}
-
-func (f Form) String() string { return formNames[f] }
+func (f Form) String() string { return [...]string{"in rows", "along K", "packed"}[f] }
 
 // Explain writes what g does for q, for which it was chosen, and why not otherwise.
 func (q *Problem) Explain(t *strings.Builder, g *Plan) {
