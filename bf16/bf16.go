@@ -39,7 +39,8 @@ func FromFloat32(f float32) BF16 {
 }
 
 // FromBits returns the numbers with the bfloat16 representations in s, such as those of
-// another library's type, without a copy: the result is the memory of s.
+// another library's type, without a copy: the result is the memory of s. The package
+// comment says how bytes become such a slice.
 func FromBits[T ~uint16](s []T) []BF16 {
 	return unsafe.Slice((*BF16)(unsafe.Pointer(unsafe.SliceData(s))), cap(s))[:len(s)]
 }

@@ -402,3 +402,31 @@ func stopBeside(pause time.Duration, work func()) time.Duration {
 	slices.Sort(stops)
 	return stops[len(stops)/2]
 }
+
+// TestOddAddresses converts what lies between the elements of other slices, as in a file that is mapped.
+func TestOddAddresses(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("not every processor has them")
+	}
+	const n = 100
+	memory := make([]byte, 6*n+2)
+	wide := unsafe.Slice((*float32)(unsafe.Pointer(&memory[1])), n)
+	narrow := unsafe.Slice((*BF16)(unsafe.Pointer(&memory[1+4*n])), n)
+	halves := unsafe.Slice((*float16.Float16)(unsafe.Pointer(&memory[1+4*n])), n)
+	for i := range wide {
+		wide[i] = float32(i)
+	}
+	for _, via := range []struct{ encode, decode func() }{
+		{func() { Encode(narrow, wide) }, func() { Decode(wide, narrow) }},
+		{func() { EncodeFloat16(halves, wide) }, func() { DecodeFloat16(wide, halves) }},
+	} {
+		via.encode()
+		clear(wide)
+		via.decode()
+		for i, f := range wide {
+			if f != float32(i) {
+				t.Fatalf("element %d has become %v", i, f)
+			}
+		}
+	}
+}

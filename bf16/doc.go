@@ -29,7 +29,14 @@
 // [float16.Float16.Float32]. The processor's own bfloat16 instructions
 // (VCVTNEPS2BF16) are not used because they flush subnormals to zero.
 //
-// [FromBits] makes a slice of BF16 of another library's without a copy.
+// [FromBits] makes a slice of BF16 of another library's without a copy. Bytes, as
+// files have them, become a []uint16 first: of any order by binary.Decode, or without
+// a copy, where they are in the machine's order, as
+//
+//	unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(bytes))), len(bytes)/2)
+//
+// On amd64 these functions and package gemm take elements at odd addresses, too, as a
+// file that is mapped may have them.
 //
 // None of them allocates, and none keeps its arguments.
 package bf16

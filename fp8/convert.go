@@ -1,6 +1,9 @@
 package fp8
 
-import "fmt"
+import (
+	"fmt"
+	"unsafe"
+)
 
 // EncodeE4M3 sets dst[i] to E4M3FromFloat32(src[i]) for every element of src. It
 // panics, before it writes anything, if dst is shorter than src; elements of dst
@@ -63,4 +66,9 @@ func checkLen(name string, dst, src int) {
 	if dst < src {
 		panic(fmt.Sprintf("fp8: %s: dst has %d elements, src has %d", name, dst, src))
 	}
+}
+
+// fromBits returns the memory of s as numbers.
+func fromBits[F E4M3 | E5M2, T ~uint8](s []T) []F {
+	return unsafe.Slice((*F)(unsafe.Pointer(unsafe.SliceData(s))), cap(s))[:len(s)]
 }

@@ -22,6 +22,8 @@
 // cvt.rn.satfinite). NaN stays NaN in all of them and keeps its sign; that of an H100's
 // instruction is always 0x7f.
 //
+// [E4M3FromBits] and [E5M2FromBits] make numbers of bytes without a copy.
+//
 // The slice functions need no memory beyond their operands. Decoding is one look
 // into a table of 256.
 //

@@ -55,9 +55,9 @@ func E4M3Saturate(f float32) E4M3 {
 	return E4M3(sign | uint8(min(layoutE4M3.round(u), uint32(MaxE4M3))))
 }
 
-// E4M3FromBits returns the number with the representation u.
-// E4M3FromBits(e.Bits()) == e.
-func E4M3FromBits(u uint8) E4M3 { return E4M3(u) }
+// E4M3FromBits returns the numbers with the representations in s, such as the bytes of
+// a file, without a copy: the result is the memory of s. One number is E4M3(u).
+func E4M3FromBits[T ~uint8](s []T) []E4M3 { return fromBits[E4M3](s) }
 
 // NaNE4M3 returns the positive NaN.
 func NaNE4M3() E4M3 { return nanE4M3 }

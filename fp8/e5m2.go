@@ -55,9 +55,8 @@ func E5M2Saturate(f float32) E5M2 {
 	return E5M2(sign | uint8(min(layoutE5M2.round(u), uint32(MaxE5M2))))
 }
 
-// E5M2FromBits returns the number with the representation u.
-// E5M2FromBits(e.Bits()) == e.
-func E5M2FromBits(u uint8) E5M2 { return E5M2(u) }
+// E5M2FromBits is [E4M3FromBits] for E5M2.
+func E5M2FromBits[T ~uint8](s []T) []E5M2 { return fromBits[E5M2](s) }
 
 // InfE5M2 returns positive infinity if sign >= 0, negative infinity if sign < 0.
 func InfE5M2(sign int) E5M2 {

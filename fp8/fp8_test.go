@@ -63,10 +63,30 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+// TestFromBits takes slices of bytes, and of another's type: the numbers are in the same memory.
+func TestFromBits(t *testing.T) {
+	type theirs uint8
+	s, u := append(make([]byte, 0, 5), 0x38, 0xc0), []theirs{0x3c, 0xfc}
+	a, b := E4M3FromBits(s), E5M2FromBits(u)
+	if len(a) != 2 || cap(a) != 5 || a[0].Float32() != 1 || a[1].Float32() != -2 {
+		t.Errorf("E4M3FromBits(%#02x) = %v of capacity %d", s, a, cap(a))
+	}
+	if len(b) != 2 || b[0].Float32() != 1 || !b[1].IsInf(-1) {
+		t.Errorf("E5M2FromBits(%#02x) = %v", u, b)
+	}
+	a[0], u[1] = MaxE4M3, 0x40
+	if s[0] != 0x7e || b[1].Float32() != 2 {
+		t.Errorf("%#02x and %v, or %#02x and %v, are not the same memory", s, a, u, b)
+	}
+	if a := E4M3FromBits([]byte(nil)); a != nil {
+		t.Errorf("of nil: %v", a)
+	}
+}
+
 // Every representation survives the way to float32 and back, saturating or not.
 func TestRoundTrip(t *testing.T) {
 	for i := range 256 {
-		a, b := E4M3FromBits(uint8(i)), E5M2FromBits(uint8(i))
+		a, b := E4M3(i), E5M2(i)
 		if got := E4M3FromFloat32(a.Float32()); got != a {
 			t.Errorf("E4M3 %#02x comes back as %#02x", a.Bits(), got.Bits())
 		}

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"github.com/x448/float16"
 
@@ -106,9 +107,23 @@ func anywhere[O gemm.Output, I gemm.Element](t *testing.T, r *rand.Rand) string 
 		return dense(o.c)
 	}
 	want := multiply(gemm.WithDepth(2), gemm.WithWorkers(2))
+	if runtime.GOARCH == "amd64" && r.IntN(4) == 0 {
+		o.a.Data, o.b.Data, o.c.Data = oddly(o.a.Data), oddly(o.b.Data), oddly(o.c.Data)
+		if !s.packed {
+			b = o.b
+		}
+	}
 	got := multiply(gemm.WithWorkers(workers))
 	same(t, got, want, s.n)
 	return st.Route
+}
+
+// oddly returns a copy of s at an odd address, as elements have in a file that is mapped.
+func oddly[T gemm.Element](s []T) []T {
+	memory := make([]byte, 1+int(unsafe.Sizeof(s[0]))*len(s))
+	odd := unsafe.Slice((*T)(unsafe.Pointer(&memory[1])), len(s))
+	copy(odd, s)
+	return odd
 }
 
 // extent returns a number from 1 to 5000, of any magnitude, and often one that tiles and

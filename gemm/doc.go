@@ -11,7 +11,7 @@
 // A [Matrix] is a row-major view of a slice: element (i, j) is Data[i*Stride+j], and Stride may exceed Cols, so a block
 // of a matrix is a matrix. [Matrix.T] is the transposed view, of A, B or C, at the price of a header; a column-major
 // matrix is the transpose of a row-major one. No view copies elements and nothing but the Rows x Cols elements is read
-// or written. [Of] makes a matrix of a slice; one of another library's bfloat16 numbers comes from [bf16.FromBits].
+// or written. [Of] makes a matrix of a slice, [bf16.FromBits] or [fp8.E4M3FromBits] a slice of what others have.
 //
 // A and B hold [bf16.BF16], [float16.Float16] or float32, both the same; C holds any of the three. They may also hold
 // [fp8.E4M3] or [fp8.E5M2], and with [Engine.Multiply] one of each. In native arithmetic fp8 is widened, exactly, and
