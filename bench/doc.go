@@ -121,3 +121,13 @@
 // well: depth, workers, callers, tile and prepacking must not change them, nor the
 // kernel in Hopper's arithmetic, and neither must a later call.
 package bench
+
+// The files:
+//
+//	workload, epilogue                                what is to be measured
+//	run, case, caller, operand, cold, parallel        who measures it, round by round
+//	peak, probe, machine, load                        what the machine can do, and what of it the process got
+//	reference, exact, verify                          what C must be
+//	result, versus, scaling, reading, trace           what was measured, and what it says
+//	encode, table                                     reports as text
+//	chart, svg, svg_draw, svg_label, svg_style        a report as a plot

@@ -112,3 +112,12 @@
 // Sources: PTX ISA 9.1, section 9.7.13.15 (mbarrier), and CUTLASS 3, whose
 // PipelineState and PipelineTmaAsync have the same meaning.
 package pipeline
+
+// The files:
+//
+//	ring, state, wait                    the ring, a role's place in it and where it waits
+//	run, interrupted                     roles as goroutines, and why they hang
+//	grid, worker, slabs                  pieces that any number of workers claim
+//	team, hand                           what every task and every worker has
+//	crew, bell, helper                   who lends workers, and how they are called
+//	trace                                what workers did
