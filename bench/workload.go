@@ -6,6 +6,7 @@ import (
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/gemm"
+	"example.com/leafhopper/internal/plan"
 )
 
 // A Workload is a product C = Alpha·A·B + Beta·C to measure, with an epilogue, where A is M x K
@@ -33,12 +34,6 @@ func (w Workload) operands() Workload {
 
 // MaxDim bounds each dimension of a [Workload], so that no count of elements overflows in 64 bits.
 const MaxDim = 1 << 20
-
-// What [gemm.WithPromotion] takes multiples of, and by a B that is packed.
-const (
-	promotionUnit       = 32
-	promotionUnitPacked = 64
-)
 
 // Flops returns the floating-point operations of one product, 2·M·N·K.
 func (w Workload) Flops() float64 { return 2 * float64(w.M) * float64(w.N) * float64(w.K) }
@@ -91,8 +86,8 @@ func (w Workload) Validate() error {
 	if w.SplitK < 0 || w.SplitK > gemm.MaxSplitK {
 		return fmt.Errorf("bench: split of K in %d parts is outside 0..%d", w.SplitK, gemm.MaxSplitK)
 	}
-	if w.Promotion < 0 || w.Promotion%promotionUnit != 0 {
-		return fmt.Errorf("bench: promotion every %d elements of K is not a multiple of %d", w.Promotion, promotionUnit)
+	if w.Promotion < 0 || w.Promotion%plan.PromotionUnit != 0 {
+		return fmt.Errorf("bench: promotion every %d elements of K is not a multiple of %d", w.Promotion, plan.PromotionUnit)
 	}
 	if w.Promotion > 0 && w.SplitK > 1 {
 		return fmt.Errorf("bench: K is either split in %d parts or promoted every %d elements", w.SplitK, w.Promotion)
@@ -118,9 +113,9 @@ func (v Variant) Validate() error {
 	if err := v.Workload.Validate(); err != nil {
 		return err
 	}
-	if v.Prepacked && v.Arith == gemm.Hopper && v.Promotion%promotionUnitPacked != 0 {
+	if v.Prepacked && v.Arith == gemm.Hopper && v.Promotion%plan.SplitUnit != 0 {
 		return fmt.Errorf("bench: promotion every %d elements of K is not a multiple of %d, as B is packed",
-			v.Promotion, promotionUnitPacked)
+			v.Promotion, plan.SplitUnit)
 	}
 	if v.Depth < 0 || v.Depth > gemm.MaxDepth {
 		return fmt.Errorf("bench: depth %d is outside 0..%d", v.Depth, gemm.MaxDepth)
