@@ -196,7 +196,7 @@ const (
 	blind   = 1 << 9
 	glanced = 1 << 12
 	// The ticks that one takes, and of how many multiply-adds each one more: rather too many, with which it gives way a
-	// few times in a row, than too few, with which it misses most of its turns.
+	// few times in a row, than too few, with which it misses most of its turns (docs/findings/preemption.md).
 	glanceCall = 400
 	glanceEach = 4
 )

@@ -24,8 +24,8 @@ const (
 // PlanRing returns how the product is computed on a ring. No stage has parts of two blocks of K, whose sums pass from
 // stage to stage unrounded. The ring holds A alone, besides a B that is packed, where few workers pack B each panel
 // when they come to multiply it by all the tile's rows, which takes less time than to copy it to the ring and to read
-// it from there; but of few columns each would have none. And where each of many packs what its slabs need: to write
-// a slot that many have read takes the caches ten times as long as to write one's own memory.
+// it from there; but of few columns each would have none. And where each of many packs what its slabs need: to write a
+// slot that many have read takes ten times as long as to write one's own memory (docs/findings/shared-lines.md).
 func (q *Problem) PlanRing() Plan {
 	g := Plan{Share: ByRing, A: SlotsOfA, B: SlotsOfB, Sums: InEngine, Workers: q.Workers}
 	c := q.Crowd(q.Workers)
