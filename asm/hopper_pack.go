@@ -198,3 +198,22 @@ func heavy(values []uint32, sub int) int32 {
 	}
 	return 0
 }
+
+// SelectB makes a panel of B of the elements of K that at names, which are as many as [Kernel.KStep] says, from the panel
+// at src, which is depth words deep. It is for Hopper's arithmetic.
+func (k *Kernel) SelectB(dst, src unsafe.Pointer, depth int, at []uint8) {
+	s, words := k.hopper, len(at)
+	to, from := s.panelAt(dst, sideB, words), s.panelAt(src, sideB, depth)
+	*to.header = *from.header
+	to.header.heavy = 1 // as they may be, side by side
+	pick := func(dst, src unsafe.Pointer, bytes int) {
+		for i, from := range at {
+			copy(unsafe.Slice((*byte)(unsafe.Add(dst, i*bytes)), bytes),
+				unsafe.Slice((*byte)(unsafe.Add(src, int(from)*bytes)), bytes))
+		}
+	}
+	for i := 0; i < s.nr; i += s.part {
+		pick(unsafe.Add(to.values, 4*i*words), unsafe.Add(from.values, 4*i*depth), 4*s.part)
+	}
+	pick(to.exponents, from.exponents, s.pitch)
+}

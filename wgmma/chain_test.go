@@ -108,8 +108,24 @@ func newProgram(t *testing.T, r *rand.Rand, op Op) *program {
 	return p
 }
 
+// metadata returns some for elements of size bytes.
+func metadata(r *rand.Rand, size int) *Metadata {
+	m := new(Metadata)
+	for thread := range m {
+		for i := range metadataFields {
+			first := r.Uint32N(4)
+			field := first | (first+1+r.Uint32N(3))%4<<2
+			if size == 4 {
+				field = []uint32{firstOfTwo, secondOfTwo}[r.IntN(2)]
+			}
+			m[thread] |= field << (metadataBits * i)
+		}
+	}
+	return m
+}
+
 // descriptor returns one of an operand somewhere in shared memory, swizzled or not.
-func (p *program) descriptor(major Major, rows int) Descriptor {
+func (p *program) descriptor(major Major, rows, depth int) Descriptor {
 	for {
 		d := Descriptor{
 			Start:      p.r.IntN(p.memory/16) * 16,
@@ -118,7 +134,7 @@ func (p *program) descriptor(major Major, rows int) Descriptor {
 			BaseOffset: p.r.IntN(8) * p.r.IntN(2),
 			Swizzle:    tile.Swizzle(p.r.IntN(4)),
 		}
-		if d.checkBounds(major, p.size, rows, rowBytes, p.memory) == nil {
+		if d.checkBounds(major, p.size, rows, depth, p.memory) == nil {
 			return d
 		}
 	}
@@ -140,18 +156,23 @@ func (p *program) step(t *testing.T) {
 	op.TransposeA, op.TransposeB = p.transpose && r.IntN(8) > 0, p.transpose
 	var a, aTwin Operand = p.a, p.aTwin
 	if op.TransposeA || r.IntN(4) > 0 {
-		a = p.descriptor(Major(op.TransposeA), M)
+		a = p.descriptor(Major(op.TransposeA), M, rowBytes)
 		aTwin = a
 	}
-	b := p.descriptor(Major(op.TransposeB), op.N)
+	b := p.descriptor(Major(op.TransposeB), op.N, op.depthB())
 	which := 0
 	if r.IntN(3) == 0 {
 		which = 1
 	}
-	if err := p.w.MMA(op, p.d[which], a, b); err != nil {
+	issue := func(w *Warpgroup, d *Accumulator, a Operand) error { return w.MMA(op, d, a, b) }
+	if op.Sparse {
+		meta := metadata(r, p.size)
+		issue = func(w *Warpgroup, d *Accumulator, a Operand) error { return w.MMASparse(op, d, a, b, meta, 0) }
+	}
+	if err := issue(p.w, p.d[which], a); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.twin.MMA(op, p.dTwin[which], aTwin, b); err != nil {
+	if err := issue(p.twin, p.dTwin[which], aTwin); err != nil {
 		t.Fatal(err)
 	}
 	p.twin.CommitGroup()
@@ -213,6 +234,9 @@ func TestChainTwin(t *testing.T) {
 				continue
 			}
 			newProgram(t, r, op).run(t)
+			if op.Sparse = n == 16 || n == 80 && !raceEnabled; op.Sparse && op.Validate() == nil {
+				newProgram(t, r, op).run(t)
+			}
 		}
 	}
 }
@@ -240,6 +264,9 @@ func TestKernelTwin(t *testing.T) {
 			for _, n := range []int{8, 64, 176} {
 				if kernels[kind] != nil && (n == 64 || !raceEnabled && !testing.Short()) {
 					newProgram(t, r, Op{Kind: kind, N: n}).run(t)
+					if !raceEnabled {
+						newProgram(t, r, Op{Kind: kind, N: 16, Sparse: true}).run(t)
+					}
 				}
 			}
 		}
@@ -314,6 +341,7 @@ func TestNoAllocation(t *testing.T) {
 	clear(w.shared.Bytes())
 	for kind := range Kind(len(kinds)) {
 		wg, d, f := NewWarpgroup(w.shared), newAccumulator(t, kind.AccumulatorType(), 16), NewFragment(kind)
+		meta := metadata(rand.New(rand.NewPCG(7, 8)), kind.ElementSize())
 		step := func() {
 			wg.Fence()
 			for range 2 {
@@ -322,6 +350,11 @@ func TestNoAllocation(t *testing.T) {
 				}
 				if err := wg.MMA(Op{Kind: kind, N: 16}, d, f, w.b); err != nil {
 					t.Fatal(err)
+				}
+				if kind != B1S32 {
+					if err := wg.MMASparse(Op{Kind: kind, N: 16}, d, w.a, KMajor(0, tile.Swizzle64B), meta, 0); err != nil {
+						t.Fatal(err)
+					}
 				}
 				wg.CommitGroup()
 			}

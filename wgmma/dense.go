@@ -25,23 +25,23 @@ const (
 // them for a part of the number, and round.
 func (w *Warpgroup) gather(chain []*instruction, side operandSide) dense {
 	op, memory := chain[0].op, w.memory()
-	rows, major, minus := M, Major(op.TransposeA), op.NegateA
+	rows, depth, major, minus := M, rowBytes, Major(op.TransposeA), op.NegateA
 	if side == operandB {
-		rows, major, minus = op.N, Major(op.TransposeB), op.NegateB
+		rows, depth, major, minus = op.N, op.depthB(), Major(op.TransposeB), op.NegateB
 	}
 	size := op.Kind.ElementSize()
-	o := dense{sized(&w.kernel.dense, len(chain)*rows*rowBytes), len(chain) * rowBytes, major}
-	step := rowBytes
+	o := dense{sized(&w.kernel.dense, len(chain)*rows*depth), len(chain) * depth, major}
+	step := depth
 	if major == MNMajorLayout {
 		o.pitch = rows * size
-		step = op.Kind.K() * o.pitch
+		step = depth / size * o.pitch
 	}
 	for i, in := range chain {
 		switch to := o.bytes[i*step:]; {
 		case side == operandB:
-			in.b.gather(to, o.pitch, memory, major, size, rows)
+			in.b.gather(to, o.pitch, memory, major, size, rows, depth)
 		case in.f == nil:
-			in.a.gather(to, o.pitch, memory, major, size, rows)
+			in.a.gather(to, o.pitch, memory, major, size, rows, depth)
 		default:
 			in.f.gather(to, o.pitch)
 		}

@@ -30,6 +30,21 @@ func (w *Warpgroup) widen(o dense, signed bool) dense {
 	return dense{bytes, 2 * o.pitch, o.major}
 }
 
+// spread returns a sparse A with the zeros that are not stored.
+func (w *Warpgroup) spread(o dense, chain []*instruction) dense {
+	bytes := sized(&w.kernel.zeros, 2*len(o.bytes))
+	clear(bytes)
+	for i, in := range chain {
+		for row := range M {
+			to, from := bytes[2*(row*o.pitch+i*rowBytes):], o.bytes[row*o.pitch+i*rowBytes:]
+			for k, at := range in.selected[row] {
+				to[at] = from[k]
+			}
+		}
+	}
+	return dense{bytes, 2 * o.pitch, o.major}
+}
+
 // multiplyIntegers executes a chain with a native kernel.
 func (w *Warpgroup) multiplyIntegers(k *asm.Kernel, chain []*instruction) {
 	op, d := chain[0].op, chain[0].d

@@ -51,9 +51,10 @@ func (t AccumulatorType) pitch(n int) int {
 }
 
 // kernelMemory is what a multiplication by a kernel works in: operands as they lie
-// in shared memory, integers as bf16, the panels of A and B, tiles of sums of
-// integers, and what accumulators in f16 were before.
-type kernelMemory struct{ dense, wide, a, b, sums, before []byte }
+// in shared memory, integers with their zeros, and as bf16, the panels of A and B,
+// what a row of a sparse A meets of one, tiles of sums, and what accumulators in f16
+// were before.
+type kernelMemory struct{ dense, zeros, wide, a, b, met, sums, before []byte }
 
 // kernelMemories are of no warpgroup, because a grid has many that multiply little.
 var kernelMemories = sync.Pool{New: func() any { return new(kernelMemory) }}
@@ -67,37 +68,50 @@ func sized(mem *[]byte, n int) []byte {
 
 // A packed is the operands of a chain as panels.
 type packed struct {
-	words  int // of K
-	a, b   unsafe.Pointer
-	panelB int // bytes
+	words          int // of K of A
+	a, b           unsafe.Pointer
+	panelA, panelB int // bytes
 }
 
 // pack makes the panels of a chain for k.
 func (w *Warpgroup) pack(k *asm.Kernel, chain []*instruction) packed {
 	op, kind := chain[0].op, &kinds[chain[0].op.Kind]
-	depth := len(chain) * op.Kind.K()
 	typeA, typeB := op.Kind.kernelTypes()
-	words := k.Words(typeA, depth)
-	a := sized(&w.kernel.a, (M+k.MR-1)/k.MR*k.PanelA(words))
-	b := sized(&w.kernel.b, (op.N+k.NR-1)/k.NR*k.PanelB(words))
-	p := packed{words, unsafe.Pointer(&a[0]), unsafe.Pointer(&b[0]), k.PanelB(words)}
+	depthB := len(chain) * op.Shape().K
+	depthA := depthB
+	if op.Sparse && !op.Kind.Integer() {
+		depthA /= 2
+	}
+	p := packed{words: k.Words(typeA, depthA)}
+	p.panelA, p.panelB = k.PanelA(p.words), k.PanelB(k.Words(typeB, depthB))
+	p.a = unsafe.Pointer(&sized(&w.kernel.a, (M+k.MR-1)/k.MR*p.panelA)[0])
+	p.b = unsafe.Pointer(&sized(&w.kernel.b, (op.N+k.NR-1)/k.NR*p.panelB)[0])
 
 	o := w.gather(chain, operandA)
 	if op.Kind.Integer() {
+		if op.Sparse {
+			o = w.spread(o, chain)
+		}
 		o = w.widen(o, kind.ints.SignedA)
 	}
-	k.PackA(typeA, o.major == KMajorLayout)(p.a, unsafe.Pointer(&o.bytes[0]), o.pitch, M, depth)
+	k.PackA(typeA, o.major == KMajorLayout)(p.a, unsafe.Pointer(&o.bytes[0]), o.pitch, M, depthA)
 	o = w.gather(chain, operandB)
 	if op.Kind.Integer() {
 		o = w.widen(o, kind.ints.SignedB)
 	}
-	k.PackB(typeB, o.major == KMajorLayout)(p.b, unsafe.Pointer(&o.bytes[0]), o.pitch, op.N, depth)
+	k.PackB(typeB, o.major == KMajorLayout)(p.b, unsafe.Pointer(&o.bytes[0]), o.pitch, op.N, depthB)
 	return p
 }
 
 // multiplyFloats executes a chain with a kernel of Hopper's arithmetic.
 func (w *Warpgroup) multiplyFloats(k *asm.Kernel, chain []*instruction) {
 	op, d := chain[0].op, chain[0].d
+	if op.Sparse {
+		for i := range chain {
+			w.multiplySparse(k, chain[i:i+1])
+		}
+		return
+	}
 	p := w.pack(k, chain)
 	mul, from := k.Mul, unsafe.Pointer(&d.elem[0])
 	if d.typ == F16 {
@@ -114,5 +128,33 @@ func (w *Warpgroup) multiplyFloats(k *asm.Kernel, chain []*instruction) {
 		}
 		b, dst := unsafe.Add(p.b, j/k.NR*p.panelB), unsafe.Pointer(&d.elem[j])
 		mul(p.words, M/k.MR, p.a, b, src, 4*d.pitch, dst, 4*d.pitch)
+	}
+}
+
+// multiplySparse executes an instruction, a chain of one, with a sparse A with a kernel
+// of Hopper's arithmetic. Each row meets another B, and is one of a tile whose others
+// count for nothing.
+func (w *Warpgroup) multiplySparse(k *asm.Kernel, one []*instruction) {
+	in := one[0]
+	op, d := in.op, in.d
+	p := w.pack(k, one)
+	met := unsafe.Pointer(&sized(&w.kernel.met, k.PanelB(p.words))[0])
+	sums := unsafe.Slice((*uint32)(unsafe.Pointer(&sized(&w.kernel.sums, 4*k.MR*k.NR)[0])), k.MR*k.NR)
+	mul := k.Mul
+	if d.typ == F16 {
+		mul = k.MulF16
+	}
+	for j := 0; j < op.N; j += k.NR {
+		b := unsafe.Add(p.b, j/k.NR*p.panelB)
+		for i := range M {
+			first := i / k.MR * k.MR
+			src := unsafe.Pointer(&d.elem[first*d.pitch+j])
+			if op.Overwrite {
+				src = nil
+			}
+			k.SelectB(met, b, 2*p.words, in.selected[i][:p.words])
+			mul(p.words, 1, unsafe.Add(p.a, first/k.MR*p.panelA), met, src, 4*d.pitch, unsafe.Pointer(&sums[0]), 4*k.NR)
+			copy(d.elem[i*d.pitch+j:][:k.NR], sums[(i-first)*k.NR:])
+		}
 	}
 }

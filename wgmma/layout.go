@@ -64,9 +64,9 @@ func (d Descriptor) rows(dst []hopper.Row, memory []byte, major Major, size, dep
 }
 
 // gather copies an operand out of shared memory as it lies there, chunk by chunk:
-// rows of 32 bytes of K, or of an MN-major operand of rows elements, pitch bytes
+// rows of depth bytes of K, or of an MN-major operand of rows elements, pitch bytes
 // apart.
-func (d Descriptor) gather(dst []byte, pitch int, memory []byte, major Major, size, rows int) {
+func (d Descriptor) gather(dst []byte, pitch int, memory []byte, major Major, size, rows, depth int) {
 	span, lines := d.Swizzle.Span(), swizzleLine*d.BaseOffset
 	const period = 7 * swizzleLine
 	mask := period ^ d.Swizzle.Apply(period) // of what a line's number flips, eight times that
@@ -75,18 +75,22 @@ func (d Descriptor) gather(dst []byte, pitch int, memory []byte, major Major, si
 		*(*[unit]byte)(to) = *(*[unit]byte)(memory[address:])
 	}
 	if major == KMajorLayout {
-		next, second := span, unit
 		if span == 0 {
-			next, second = unit, d.LBO
+			span = unit
 		}
 		for r := range rows {
-			to, address := dst[r*pitch:][:rowBytes], d.Start+r/8*d.SBO+r%8*next
-			chunk(to, address)
-			chunk(to[unit:], address+second)
+			to, address := dst[r*pitch:][:depth], d.Start+r/8*d.SBO+r%8*span
+			for at, in := 0, 0; at < len(to); at += unit {
+				if in == span {
+					address, in = address+d.LBO-span, 0
+				}
+				chunk(to[at:], address)
+				address, in = address+unit, in+unit
+			}
 		}
 		return
 	}
-	for k := range rowBytes / size {
+	for k := range depth / size {
 		to := dst[k*pitch:][:rows*size]
 		for at := 0; at < len(to); at += unit {
 			chunk(to[at:], d.Start+d.Offset(MNMajorLayout, size, at/size, k))

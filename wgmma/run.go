@@ -103,7 +103,7 @@ func (w *Warpgroup) rowsB(op Op) []hopper.Row {
 // multiply executes a chain.
 func (w *Warpgroup) multiply(chain []*instruction) {
 	op := chain[0].op
-	if k := kernels[op.Kind]; k != nil && !op.Sparse && !w.plain {
+	if k := kernels[op.Kind]; k != nil && !w.plain {
 		w.kernel = kernelMemories.Get().(*kernelMemory)
 		if k.Arithmetic == asm.Hopper {
 			w.multiplyFloats(k, chain)

@@ -94,9 +94,11 @@ func chunksOf(size int) int {
 	return rowBytes / size / n
 }
 
-// selection returns what the rows of A meet of B.
-func (m *Metadata) selection(size, selector int) ([]hopper.Selection, error) {
-	rows := make([]hopper.Selection, M)
+// selections are what the rows of A meet of B.
+type selections [M]hopper.Selection
+
+// selection sets them to what m says.
+func (m *Metadata) selection(rows *selections, size, selector int) error {
 	n, of := stored(size)
 	for row := range rows {
 		for chunk := range chunksOf(size) {
@@ -108,7 +110,7 @@ func (m *Metadata) selection(size, selector int) ([]hopper.Selection, error) {
 				if n == 1 {
 					want = "0b0100 or 0b1110"
 				}
-				return nil, fmt.Errorf("metadata of row %d, chunk %d (thread %d, bits %d to %d) is 0b%04b, must be %s",
+				return fmt.Errorf("metadata of row %d, chunk %d (thread %d, bits %d to %d) is 0b%04b, must be %s",
 					row, chunk, thread, metadataBits*i, metadataBits*i+metadataBits-1, field, want)
 			}
 			base := uint8(chunk * of)
@@ -119,7 +121,7 @@ func (m *Metadata) selection(size, selector int) ([]hopper.Selection, error) {
 			}
 		}
 	}
-	return rows, nil
+	return nil
 }
 
 // MMASparse is MMA with a sparse A (wgmma.mma_async.sp, PTX 9.7.15.6). K is 64 for elements of a byte, 32 for 16 bits
@@ -139,14 +141,20 @@ func (w *Warpgroup) MMASparse(op Op, d *Accumulator, a Operand, b Descriptor, me
 	}
 	size := op.Kind.ElementSize()
 	err := checkSelector(size, selector)
-	var selected []hopper.Selection
 	if err == nil {
-		selected, err = meta.selection(size, selector)
+		if len(w.spare) == 0 {
+			w.spare = append(w.spare, new(selections))
+		}
+		err = meta.selection(w.spare[len(w.spare)-1], size, selector)
 	}
 	if err != nil {
 		return fmt.Errorf("wgmma: %v: %w", op, err)
 	}
-	return w.issue(op, d, a, b, selected)
+	last := len(w.spare) - 1
+	if err = w.issue(op, d, a, b, w.spare[last]); err == nil {
+		w.spare = w.spare[:last]
+	}
+	return err
 }
 
 // Compress splits a sparse matrix A, row-major with so many columns, into what wgmma.mma_async.sp takes: the elements

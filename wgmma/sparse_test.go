@@ -147,6 +147,47 @@ func compress[T uint8 | uint16 | float32](t *testing.T, p *sparse) {
 	}
 }
 
+// What a row meets may be heavy though nothing that lies side by side is: kernels have to know that its sum may need a
+// 33rd bit.
+func TestSparseHeavy(t *testing.T) {
+	shared, err := tile.NewShared(4 << 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const heavy, light = 0x3fff, 0x3f80
+	for i := 0; i < len(shared.Bytes()); i += 4 {
+		binary.LittleEndian.PutUint32(shared.Bytes()[i:], light<<16|heavy)
+	}
+	a, d, twin := NewFragment(BF16F32), newAccumulator(t, F32, 8), newAccumulator(t, F32, 8)
+	var even Metadata
+	for thread := range even {
+		even[thread] = 0x88888888
+		for i := range 4 {
+			a.SetRegister(thread, i, heavy<<16|heavy)
+		}
+	}
+	for _, c := range []struct {
+		d     *Accumulator
+		plain bool
+	}{{d, false}, {twin, true}} {
+		for i := range M {
+			c.d.Set(i, 3, 1.75)
+		}
+		w := NewWarpgroup(shared)
+		w.plain = c.plain
+		if err := w.MMASparse(Op{N: 8}, c.d, a, KMajor(0, tile.Swizzle64B), &even, 0); err != nil {
+			t.Fatal(err)
+		}
+		w.CommitGroup()
+		if err := w.WaitGroup(0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := d.At(5, 3), twin.At(5, 3); got != want || want < 64 {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 // Every kind, in every layout, with A in shared memory and in registers, by either selector: two instructions on an
 // accumulator sum what the dense matrices have.
 func TestMMASparse(t *testing.T) {

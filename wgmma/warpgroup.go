@@ -35,6 +35,7 @@ type Warpgroup struct {
 	pa, pb hopper.Panel
 	met    []hopper.Row // what a row of a sparse A meets of B
 	pmet   hopper.Panel
+	spare  []*selections
 	plain  bool // never use assembly: the twin, for tests
 }
 
@@ -52,7 +53,7 @@ type instruction struct {
 	f  *registers // replaces a if not nil
 	b  Descriptor
 
-	selected []hopper.Selection // of B by each row of a sparse A
+	selected *selections // of B by each row of a sparse A
 
 	done bool // it runs in a chain that an earlier one began
 
@@ -109,7 +110,7 @@ func (w *Warpgroup) MMA(op Op, d *Accumulator, a Operand, b Descriptor) error {
 }
 
 // issue is MMA for a valid op, and for MMASparse.
-func (w *Warpgroup) issue(op Op, d *Accumulator, a Operand, b Descriptor, selected []hopper.Selection) error {
+func (w *Warpgroup) issue(op Op, d *Accumulator, a Operand, b Descriptor, selected *selections) error {
 	if d == nil {
 		return fmt.Errorf("wgmma: %v: the accumulator is nil", op)
 	}
@@ -242,6 +243,11 @@ func (w *Warpgroup) WaitGroup(n int) error {
 	}
 	end := w.ends[covered-1]
 	err := w.run(w.issued[:end])
+	for i := range w.issued[:end] {
+		if s := w.issued[i].selected; s != nil {
+			w.spare = append(w.spare, s)
+		}
+	}
 	w.issued = slices.Delete(w.issued, 0, end)
 	w.ends = slices.Delete(w.ends, 0, covered)
 	for i := range w.ends {
