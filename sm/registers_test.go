@@ -17,7 +17,7 @@ func TestSetMaxRegisters(t *testing.T) {
 		{[]int{256, 256}, ""},
 		{[]int{24, 160, 160, 168}, ""},
 		{[]int{40, 240, 240}, "it has 168 registers and 56 are free; warps "},
-		{[]int{32, 160, 160, 168}, "registers and 24 are free; warps "},
+		{[]int{32, 160, 160, 168}, "which share, have 32, 1"},
 		// Those of a warp that has exited nobody gets.
 		{[]int{0, 240, 0}, "for setmaxnreg 240 of warp 4: it has 168 registers and 0 are free; warps 0, 4, 8, which share, " +
 			"have 168, 168, 168"},
