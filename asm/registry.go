@@ -180,34 +180,44 @@ func Select(t Type, name string) (*Kernel, error) { return SelectArithmetic(t, N
 // that cannot run here is an error, which lists those that can be had, and so is a name that is unknown, wherever it
 // stands, or if none has the arithmetic or multiplies t; a type or an arithmetic that does not exist is one too.
 func SelectArithmetic(t Type, arith Arithmetic, name string) (*Kernel, error) {
-	if t >= numTypes {
+	switch {
+	case t >= numTypes:
 		return nil, fmt.Errorf("asm: there is no type %v; types: %s", t, strings.Join(typeNames[:], ", "))
-	}
-	if int(arith) >= len(best) {
+	case int(arith) >= len(best):
 		return nil, fmt.Errorf("asm: there is no arithmetic %v; arithmetics: native, hopper", arith)
 	}
-	from, k := "", best[arith][t]
+	k, from := best[arith][t], ""
 	if name == "" {
-		name = envKernel
-		if name == "" || !pinned[arith] {
+		if envKernel == "" || !pinned[arith] {
 			return k, nil
 		}
-		from = " (from " + KernelEnv + ")"
+		name, from = envKernel, " (from "+KernelEnv+")"
 	}
 	if k != nil && k.Name == name {
 		return k, nil
 	}
-	k = nil
-	var err error
-	for rest, more := name, true; more; { // as Names, which allocates
+	k, err := firstNamed(t, arith, name, from)
+	switch {
+	case err != nil:
+		return nil, err
+	case k.err != nil:
+		return nil, fmt.Errorf("asm: kernel %q%s cannot run: %w; choices: %s", k.Name, from, k.err, choices(t, arith))
+	}
+	return k, nil
+}
+
+// firstNamed returns the first kernel of a list of names that has the arithmetic and multiplies t, whether it runs here
+// or not. from is where the list is from, for errors.
+func firstNamed(t Type, arith Arithmetic, list, from string) (k *Kernel, err error) {
+	for rest, more := list, true; more; { // as Names, which allocates
 		var one string
 		one, rest, more = strings.Cut(rest, ",")
 		one = strings.TrimSpace(one)
 		switch next := Named(one); {
-		case next == nil && one == name:
+		case next == nil && one == list:
 			return nil, fmt.Errorf("asm: kernel %q%s is unknown; choices: %s", one, from, choices(t, arith))
 		case next == nil:
-			return nil, fmt.Errorf("asm: kernel %q of %q%s is unknown; choices: %s", one, name, from, choices(t, arith))
+			return nil, fmt.Errorf("asm: kernel %q of %q%s is unknown; choices: %s", one, list, from, choices(t, arith))
 		case k != nil: // the first counts
 		case next.Arithmetic != arith:
 			err = cmp.Or(err, fmt.Errorf("asm: kernel %q%s computes in %v arithmetic, not %v; choices: %s",
@@ -218,13 +228,10 @@ func SelectArithmetic(t Type, arith Arithmetic, name string) (*Kernel, error) {
 			k = next
 		}
 	}
-	switch {
-	case k == nil:
-		return nil, err
-	case k.err != nil:
-		return nil, fmt.Errorf("asm: kernel %q%s cannot run: %w; choices: %s", k.Name, from, k.err, choices(t, arith))
+	if k != nil {
+		return k, nil
 	}
-	return k, nil
+	return nil, err
 }
 
 // pins reports for each arithmetic whether one of some names is that of a kernel of it, or of none.
