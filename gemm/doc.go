@@ -88,6 +88,12 @@
 // A [Packed] belongs to one kernel and arithmetic, is shared freely between goroutines, and marshals to bytes that
 // only a build with the same kernel and layout takes back.
 //
+// # Batches
+//
+// Many products at once, such as those of the heads of attention or of experts, are one call of [MultiplyBatch]: what is
+// too small for several workers is one worker's, and different ones compute different products. The bits are those of a
+// call for each.
+//
 // # Errors
 //
 // What is wrong with the operands or options is reported before anything is written, with the operand's name and the
@@ -177,6 +183,7 @@ package gemm
 
 // The files, each before those that it uses:
 //
+//	batch                                              many products in one call
 //	multiply, explain, packed_binary, packed, engine   what callers call, and who has helpers, memory and plans
 //	prepare                                            checks, the choice of the kernel, what decisions need
 //	run                                                a program for workers, which is one of:

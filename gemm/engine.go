@@ -94,8 +94,8 @@ var errZero = errors.New("gemm: nil or zero Engine; make one with New")
 
 // turns is where a call that workers share waits for its turn. A service has some of up to 10 ms beside some that take
 // seconds: the brief ones wait for each other only.
-func (e *Engine) turns(p *product) chan struct{} {
-	if float64(p.M)*float64(p.N)*float64(p.K) <= 1<<30 {
+func (e *Engine) turns(flops float64) chan struct{} {
+	if flops <= 1<<31 {
 		return e.admit[1]
 	}
 	return e.admit[0]
@@ -137,7 +137,7 @@ func (e *Engine) end(r *run, turns chan struct{}) {
 // share computes the product with workers, as its plan says.
 func (e *Engine) share(in *slab, s *settings, start time.Time) error {
 	defer in.leave()
-	turns := e.turns(&in.product)
+	turns := e.turns(in.Flops())
 	r, err := e.begin(s, turns)
 	if err != nil {
 		return err
@@ -208,9 +208,14 @@ func (e *Engine) plan(p *product, s *settings) *plan.Plan {
 	stays := q.Alone(plan.Many)
 	if !stays {
 		q.Staff(s.workerCount(p), runtime.GOMAXPROCS(0), s.ctx != nil)
-		if had := e.plans.of(q); had != nil {
-			return &had.plan
-		}
+	}
+	return e.planOf(q, stays)
+}
+
+// planOf returns how to compute q, of which everything is known.
+func (e *Engine) planOf(q *plan.Problem, stays bool) *plan.Plan {
+	if had := e.plans.of(q); had != nil && (had.stays || !stays) {
+		return &had.plan
 	}
 	now := &planned{*q, plan.Choose(q), stays}
 	e.plans.add(now)

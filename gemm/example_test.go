@@ -277,3 +277,29 @@ func ExampleWithContext() {
 	fmt.Println(gemm.Multiply(c, a, a, gemm.WithContext(ctx)))
 	// Output: context canceled
 }
+
+// The heads of attention lie side by side: the columns of one matrix, each head's a matrix with that one's Stride.
+func ExampleMultiplyBatch() {
+	const heads, rows, depth = 2, 2, 2
+	queries := gemm.Of(rows, heads*depth, []float32{
+		1, 2, 10, 20,
+		3, 4, 30, 40,
+	})
+	keys := gemm.Of(rows, heads*depth, []float32{
+		1, 0, 1, 1,
+		0, 1, 0, 0,
+	})
+	head := func(m gemm.Matrix[float32], i int) gemm.Matrix[float32] {
+		return gemm.Matrix[float32]{Rows: rows, Cols: depth, Stride: m.Stride, Data: m.Data[i*depth:]}
+	}
+	var scores, q, k []gemm.Matrix[float32]
+	for i := range heads {
+		scores = append(scores, gemm.NewMatrix[float32](rows, rows))
+		q, k = append(q, head(queries, i)), append(k, head(keys, i).T())
+	}
+	if err := gemm.MultiplyBatch(scores, q, k); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(scores[0].Data, scores[1].Data)
+	// Output: [1 2 3 4] [30 0 70 0]
+}

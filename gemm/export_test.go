@@ -164,7 +164,7 @@ func pretend(change func(m *plan.Machine)) (restore func()) {
 // Alone reports whether a product of such a size stays with its caller, who may have so many workers.
 func Alone(k *asm.Kernel, t asm.Type, m, n, depth, workers int) bool {
 	q := plan.Problem{M: m, N: n, K: depth, Kernel: k, Elem: t, ElemA: t, On: plan.Here.Tuned(k)}
-	return q.Alone(q.Crowd(workers))
+	return q.Alone(plan.CrowdOf(workers))
 }
 
 // WaitsForB reports whether k multiplies faster than operands come from the last cache.

@@ -64,15 +64,23 @@ func (e *Engine) Multiply(c, a, b AnyMatrix, opts ...Option) error {
 		return errZero
 	}
 	var in slab
-	switch {
-	case !in.c.set(c):
-		return errors.New("gemm: C is nil")
-	case !in.a.set(a):
-		return errors.New("gemm: A is nil")
-	case !in.b.set(b):
-		return errNilB
+	if err := in.set(c, a, b); err != nil {
+		return err
 	}
 	return e.multiply(&in, opts)
+}
+
+// set makes the views of the operands of p, which is zero.
+func (p *product) set(c, a, b AnyMatrix) error {
+	switch {
+	case !p.c.set(c):
+		return errors.New("gemm: C is nil")
+	case !p.a.set(a):
+		return errors.New("gemm: A is nil")
+	case !p.b.set(b):
+		return errNilB
+	}
+	return nil
 }
 
 var errNilB = errors.New("gemm: B is nil")

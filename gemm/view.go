@@ -68,6 +68,10 @@ func (v *view) memory() []byte { return unsafe.Slice((*byte)(v.ptr), v.len*v.ele
 // pitch returns the bytes from one row of memory to the next.
 func (v *view) pitch() int { return v.stride * v.elem.Size() }
 
+// begin and end return where a view that is checked begins in memory, and ends.
+func (v *view) begin() uintptr { return uintptr(v.ptr) }
+func (v *view) end() uintptr   { return v.begin() + uintptr(v.len*v.elem.Size()) }
+
 // check reports why v cannot be used as the operand name. If it can, v.len becomes what
 // v spans of its memory, which is none if v has no elements.
 func (v *view) check(name string) error {
@@ -105,8 +109,8 @@ const mostStride = math.MaxInt / 16
 // such as the left and right half of one wider matrix, span common addresses without
 // sharing elements; those are told apart when both have the same row pitch.
 func (v *view) overlaps(w *view) bool {
-	vlo, wlo := uintptr(v.ptr), uintptr(w.ptr)
-	if vlo >= wlo+uintptr(w.len*w.elem.Size()) || wlo >= vlo+uintptr(v.len*v.elem.Size()) {
+	vlo, wlo := v.begin(), w.begin()
+	if vlo >= w.end() || wlo >= v.end() {
 		return false
 	}
 	vp, wp := uintptr(v.pitch()), uintptr(w.pitch())

@@ -34,7 +34,7 @@ func Choose(q *Problem) Plan {
 // with its caller where to hand it over takes longer than it saves.
 func (q *Problem) Staff(workers, procs int, waits bool) {
 	q.Workers, q.Procs, q.Waits = workers, procs, waits
-	if q.Alone(q.Crowd(q.AtOnce())) {
+	if q.Alone(CrowdOf(q.AtOnce())) {
 		q.Workers, q.Waits = 1, false
 	}
 }

@@ -54,5 +54,5 @@ func (q *Problem) readsFast() bool {
 	case q.N <= u.Columns, q.M <= on.unpackedTall:
 		return size <= min(on.unpacked, 4*on.l2)
 	}
-	return q.flops() <= on.unpackedSmall
+	return q.Flops() <= on.unpackedSmall
 }

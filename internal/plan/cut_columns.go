@@ -49,7 +49,7 @@ func (q *Problem) refusesColumns() refusal {
 // mostRows returns the rows that are few enough for that, and whether that is because the workers' caches hold B.
 func (q *Problem) mostRows() (most int, held bool) {
 	workers := q.AtOnce()
-	rows := &q.On.columns[q.Crowd(workers)]
+	rows := &q.On.columns[CrowdOf(workers)]
 	if q.held(workers, rows.part[q.FormB]) {
 		return rows.held[q.FormB], true
 	}
@@ -78,7 +78,7 @@ func (q *Problem) PlanColumns() Plan {
 
 // streamSource returns the fastest way to read B.
 func (q *Problem) streamSource() SourceB {
-	k, on, c := q.Kernel, q.On, q.Crowd(q.AtOnce())
+	k, on, c := q.Kernel, q.On, CrowdOf(q.AtOnce())
 	few := on.streamed[q.FormB]
 	if q.narrow() {
 		few /= 2 // for it would be widened again for every panel of A
@@ -162,7 +162,7 @@ func (q *Problem) cutColumns(g *Plan) {
 	case SweptB:
 		piece := asm.SweepN / k.NR
 		block = max(1, BroomAcc/(q.SumsEach(g)*strip)/piece) * piece
-		slabs := max(q.On.sweptSlabs[q.Crowd(workers)]*workers, CeilDiv(panels, max(1, widest/CeilDiv(q.M, k.NR))))
+		slabs := max(q.On.sweptSlabs[CrowdOf(workers)]*workers, CeilDiv(panels, max(1, widest/CeilDiv(q.M, k.NR))))
 		cols = RoundUp(CeilDiv(panels, slabs), piece)
 	case StreamedB:
 		block = min(longCols, (ScratchBytes-2*tile.SlotAlign)/(q.M*4)) / k.NR

@@ -29,7 +29,7 @@ func (q *Problem) dotBytes() float64 {
 func (q *Problem) planDots() Plan {
 	workers := max(1, min(int(q.dotBytes()/dotShare), q.AtOnce()))
 	g := Plan{Share: BySlabs, A: PanelsOfA, B: DotsOfB, Sums: InScratch, Workers: workers}
-	if workers == 1 && (!q.Waits || q.flops() <= dotBlind) {
+	if workers == 1 && (!q.Waits || q.Flops() <= dotBlind) {
 		g.Share = ByCaller
 	}
 	most := max(1, min(int(2*q.dotBytes()/dotShare), slabsEach*workers)) // of half of what is worth a worker

@@ -28,7 +28,7 @@ const (
 // slot that many have read takes ten times as long as to write one's own memory (docs/findings/shared-lines.md).
 func (q *Problem) PlanRing() Plan {
 	g := Plan{Share: ByRing, A: SlotsOfA, B: SlotsOfB, Sums: InEngine, Workers: q.Workers}
-	c := q.Crowd(q.Workers)
+	c := CrowdOf(q.Workers)
 	from := q.On.packsFrom[c]
 	free := !q.Asked.Any && from > 0 && CeilDiv(q.N, q.Kernel.NR) >= from*q.Workers
 	switch {

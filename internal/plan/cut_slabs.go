@@ -75,17 +75,17 @@ func (q *Problem) few() bool {
 // each returns the flops up to which each of several workers fetches what its slabs need, or 0.
 func (q *Problem) each(g *Plan, workers int) float64 {
 	if g.A == RowsOfA || g.B == StreamedB {
-		return q.On.slabs[q.Crowd(workers)]
+		return q.On.slabs[CrowdOf(workers)]
 	}
-	return q.On.slabsPack[q.Crowd(workers)]
+	return q.On.slabsPack[CrowdOf(workers)]
 }
 
 // refusesSlabs says why workers had better not fetch what their slabs need, each for itself.
 func (q *Problem) refusesSlabs(g *Plan, workers int) refusal {
 	on, each := q.On, q.each(g, workers)
 	switch {
-	case each > 0 && q.flops() <= each*float64(workers),
-		each > 0 && g.A == PanelsOfA && q.N <= on.slabsOnce[q.Crowd(workers)]*q.Kernel.NR: // they pack A once
+	case each > 0 && q.Flops() <= each*float64(workers),
+		each > 0 && g.A == PanelsOfA && q.N <= on.slabsOnce[CrowdOf(workers)]*q.Kernel.NR: // they pack A once
 		return fits
 	case each > 0:
 		return muchEach
@@ -93,7 +93,7 @@ func (q *Problem) refusesSlabs(g *Plan, workers int) refusal {
 		g.A == RowsOfA && q.blockBytesA(g) <= on.nearA*float64(workers*on.l2) && q.held(workers, on.nearB) &&
 			q.M*q.PitchC <= on.nearC:
 		return fits
-	case q.flops() > on.nearFlops:
+	case q.Flops() > on.nearFlops:
 		return muchWork
 	case g.B.lies() || q.N <= q.Kernel.NR || q.blockBytesA(g) <= nearRows:
 		return fits

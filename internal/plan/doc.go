@@ -9,5 +9,6 @@
 //
 // The files are: problem and machine, what is given; tuning, the table; limits, what bounds every cut; choose and
 // choose_unpacked, who shares a product and what is packed; cut_slabs, cut_ranges, cut_dots, cut_columns and
-// cut_ring, the cuts; plan, the answer, and reasons, which says why it is none other.
+// cut_ring, the cuts; batch, which of many products are whole ones; plan, the answer, and reasons, which says why it is
+// none other.
 package plan

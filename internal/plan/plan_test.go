@@ -145,7 +145,7 @@ func TestPlans(t *testing.T) {
 	eachProblem(t, func(t *testing.T, r *rand.Rand, on *Machine, q *Problem) {
 		g := Choose(q)
 		plans := []Plan{g, q.PlanRing()}
-		few := &q.On.columns[q.Crowd(q.AtOnce())].most
+		few := &q.On.columns[CrowdOf(q.AtOnce())].most
 		if q.M <= max(few[InRows], few[AlongK], few[InPanels]) && !q.TransC && !q.Asked.Any {
 			plans = append(plans, q.PlanColumns())
 		}

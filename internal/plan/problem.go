@@ -114,8 +114,8 @@ func stepOf(step, each, unit, depth, k int) (first, n int) {
 	return first, min(depth, (step/each+1)*unit-first, k-first)
 }
 
-// flops returns the floating-point operations of the product, of which an int of 32 bits may not count so many.
-func (q *Problem) flops() float64 { return 2 * float64(q.M) * float64(q.N) * float64(q.K) }
+// Flops returns the floating-point operations of the product, of which an int of 32 bits may not count so many.
+func (q *Problem) Flops() float64 { return 2 * float64(q.M) * float64(q.N) * float64(q.K) }
 
 // counted returns the flops as which the product counts for such a crowd: those of more rows if it would wait for B.
 func (q *Problem) counted(c Crowd) float64 {
@@ -183,8 +183,8 @@ func (q *Problem) held(workers int, part float64) bool {
 // severalWorkers are the most that are several.
 const severalWorkers = 4
 
-// Crowd returns what workers are.
-func (q *Problem) Crowd(workers int) Crowd {
+// CrowdOf returns what workers are.
+func CrowdOf(workers int) Crowd {
 	switch {
 	case workers <= 2:
 		return Crowd(workers - 1)

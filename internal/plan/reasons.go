@@ -34,7 +34,7 @@ func (q *Problem) why(no refusal, g *Plan) string {
 		s := fmt.Sprintf("%d rows are to be at most %d", q.M, most)
 		if held {
 			s += fmt.Sprintf(", as B takes no more than %.2g of second-level caches",
-				q.On.columns[q.Crowd(workers)].part[q.FormB])
+				q.On.columns[CrowdOf(workers)].part[q.FormB])
 		}
 		return s
 	case smallB:
@@ -49,10 +49,10 @@ func (q *Problem) why(no refusal, g *Plan) string {
 		return "slabs come first: C or its panels are few"
 	case muchEach:
 		return fmt.Sprintf("%s MFLOP of each worker are to be at most %s",
-			mega(q.flops()/float64(workers)), mega(q.each(g, workers)))
+			mega(q.Flops()/float64(workers)), mega(q.each(g, workers)))
 	case muchWork:
 		return fmt.Sprintf("%s MFLOP are to be at most %s, or A and B to stay in second-level caches",
-			mega(q.flops()), mega(q.On.nearFlops))
+			mega(q.Flops()), mega(q.On.nearFlops))
 	case farA:
 		return fmt.Sprintf("%.0f KiB of A, of a block of K, are to be at most %d, or B a panel, or both to stay in "+
 			"second-level caches", q.blockBytesA(g)/(1<<10), nearRows>>10)
@@ -66,9 +66,9 @@ func (q *Problem) why(no refusal, g *Plan) string {
 
 // others says why q is not shared otherwise than g has it.
 func (q *Problem) others(t *strings.Builder, g *Plan) {
-	c := q.Crowd(q.Procs) // Workers is 1 of what stays with its caller
-	work := mega(q.flops()) + " MFLOP"
-	if counted := mega(q.counted(c)); counted != mega(q.flops()) {
+	c := CrowdOf(q.Procs) // Workers is 1 of what stays with its caller
+	work := mega(q.Flops()) + " MFLOP"
+	if counted := mega(q.counted(c)); counted != mega(q.Flops()) {
 		work += " count as " + counted
 	}
 	work += ", and up to " + mega(q.On.shared[c]) + " stay with "
