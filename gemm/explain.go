@@ -61,7 +61,7 @@ func Explain(a Question) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("gemm: %w", err)
 	}
-	p := a.product(k)
+	p := a.product(k, on)
 	p.survey(on)
 	q := &p.Problem
 	workers := cmp.Or(a.Workers, processors())
@@ -80,7 +80,7 @@ func Explain(a Question) (string, error) {
 }
 
 // product returns the product, without operands.
-func (a *Question) product(k *asm.Kernel) *product {
+func (a *Question) product(k *asm.Kernel, on *plan.Machine) *product {
 	p := &product{Problem: plan.Problem{K: a.K, Kernel: k, Elem: a.Type}, alpha: 1}
 	p.a = view{rows: a.M, cols: a.K, elem: a.Type, trans: a.TransA}
 	p.b = view{rows: a.K, cols: a.N, elem: a.Type, trans: a.TransB}
@@ -92,7 +92,7 @@ func (a *Question) product(k *asm.Kernel) *product {
 		p.b = panelsFor(k, a.Type, a.K, a.N)
 		p.b.asColumns()
 	}
-	p.vector()
+	p.narrow(on)
 	p.pose()
 	return p
 }

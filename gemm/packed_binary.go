@@ -21,7 +21,7 @@ import (
 //	offset  bytes
 //	 0       8     "LHPACKED"
 //	 8       4     version of this form: 1 had elements of float32 for Hopper's arithmetic truncated, not rounded
-//	12       4     element type: 1 bf16, 2 f16, 3 f32, 4 e4m3, 5 e5m2
+//	12       4     element type, an asm.Type and 1: 1 bf16, 2 f16, 3 f32, 4 e4m3, 5 e5m2
 //	16      32     name of the kernel, padded with zeros
 //	48      20     MR, NR, KPack, KStep, and the bytes of a panel one stage deep
 //	68       4     elements of K in a stage
@@ -40,9 +40,6 @@ const (
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// packedTypes are the element types by their code in the binary form, less 1.
-var packedTypes = [...]asm.Type{asm.BF16, asm.F16, asm.F32, asm.E4M3, asm.E5M2}
 
 var (
 	_ encoding.BinaryMarshaler   = (*Packed[float32])(nil)
@@ -69,7 +66,7 @@ func (p *Packed[T]) AppendBinary(b []byte) ([]byte, error) {
 	}
 	b = append(b, packedMagic...)
 	b = binary.LittleEndian.AppendUint32(b, packedVersion)
-	b = binary.LittleEndian.AppendUint32(b, codeOf(p.b.elem))
+	b = binary.LittleEndian.AppendUint32(b, uint32(p.b.elem)+1)
 	var name [packedLayoutAt - packedNameAt]byte
 	copy(name[:], p.b.kernel.Name)
 	b = append(b, name[:]...)
@@ -159,8 +156,8 @@ func parsePacked(data []byte, t asm.Type) (v view, panels []byte, err error) {
 	if want := word(end); sum != want {
 		return bad("damaged or cut short: its CRC-32C is 0x%08x, not 0x%08x", sum, want)
 	}
-	if code := word(12); code != codeOf(t) {
-		return bad("holds %s, want %v", typeName(code), t)
+	if code := word(12); code != uint32(t)+1 {
+		return bad("holds %v, want %v", asm.Type(code-1), t)
 	}
 	name := bytes.TrimRight(data[packedNameAt:packedLayoutAt], "\x00")
 	k := asm.Named(string(name))
@@ -208,16 +205,6 @@ func (v *view) load(panels []byte) error {
 		}
 	}
 	return nil
-}
-
-// codeOf returns the code of a type, and typeName what such a code stands for.
-func codeOf(t asm.Type) uint32 { return uint32(slices.Index(packedTypes[:], t) + 1) }
-
-func typeName(code uint32) string {
-	if at := code - 1; at < uint32(len(packedTypes)) {
-		return packedTypes[at].String()
-	}
-	return fmt.Sprintf("elements of unknown type %d", code)
 }
 
 // shape sets the size of B if that makes size bytes of panels.

@@ -2,6 +2,7 @@ package gemm_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -51,6 +52,54 @@ func testVector[O gemm.Output, I gemm.Element](t *testing.T) {
 					}
 				})
 			}
+		}
+	}
+}
+
+// TestFewColumns multiplies tall matrices by few columns, of which the transpose is computed where it is faster. The bits
+// are those of the ring, whatever is done with the sums.
+func TestFewColumns(t *testing.T) {
+	t.Run("bf16-f32", testFewColumns[float32, bf16.BF16])
+	t.Run("f16-bf16", testFewColumns[bf16.BF16, float16.Float16])
+	t.Run("f32-f32", testFewColumns[float32, float32])
+}
+
+func testFewColumns[O gemm.Output, I gemm.Element](t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, k := range asm.Kernels() {
+		if k.StreamRows(typeOf[I](), true) == 0 || k.Supported() != nil || slowKernel(k.Name) {
+			continue
+		}
+		turned := 0
+		for i, tc := range []struct{ m, n, k int }{
+			{1024, 2, 256}, {1030, 3, 513}, {333, 4, 1100}, {521, 8, 1031}, {2100, 16, 520}, {900, 7, 300}, {128, 16, 300},
+		} {
+			s := size(tc.m, tc.n, tc.k)
+			s.seed, s.ta, s.tb, s.tc = uint64(i), i%4 == 2, i%3 == 1, i%5 == 3
+			s.padA, s.padB, s.padC = i%3, i%2, (i+1)%3
+			f := anyFinishing(r, tc.m, tc.n)
+			s.alpha, s.beta = f.alpha, f.beta
+			opts := append(f.options(), gemm.WithKernel(k.Name))
+			s.opts = append(opts, gemm.WithDepth(2))
+			want := product[O, I](t, s)
+			for _, workers := range []int{1, 3} {
+				s.opts = append(slices.Clip(opts), gemm.WithWorkers(workers))
+				o := build[O, I](t, s)
+				old := slices.Clone(o.c.Data)
+				st, err := o.multiply(s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkGaps(t, s, o.c, old)
+				same(t, dense(o.c), want, s.n)
+				if st.Route == "columns" { // as so many rows never are
+					turned++
+				}
+				o.free()
+			}
+		}
+		if k.ISA != "Go" && turned == 0 {
+			t.Errorf("%s: the transpose of none is computed", k.Name)
 		}
 	}
 }

@@ -49,3 +49,13 @@ func (q *Problem) Alone(c Crowd) bool {
 	}
 	return q.counted(c) <= q.On.shared[c]
 }
+
+// A product of up to NarrowMost columns, and an A of NarrowLeast elements, may be worth a look at its transpose.
+const NarrowMost, NarrowLeast = 16, streamMin
+
+// Narrow reports whether q, of few rows, is faster than its transpose, whose panels of B are mostly padding: if they
+// stream its B, unless that is small for so many, or K is short. From 2x64x8192 to 16x20000x384, by an A in rows, that
+// is 1.1 to 4.5 times as fast on a Zen 4 (float32, bf16, AVX-512 and AVX2).
+func (q *Problem) Narrow() bool {
+	return q.M <= q.On.streamed[q.FormB] && q.streams() && q.N >= 8*q.M && q.K >= 256 && q.N*q.K >= streamMin<<(q.M/8)
+}

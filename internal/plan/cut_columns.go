@@ -36,9 +36,7 @@ func (q *Problem) refusesColumns() refusal {
 		return manyRows
 	case q.N*q.K < streamMin:
 		return smallB
-	case q.TransC:
-		return turnedC
-	case q.slabSource().lies():
+	case q.TransC && q.FormB == InPanels, q.slabSource().lies():
 		return liesNear
 	case q.streamBytes() > maxStage:
 		return longA
@@ -85,7 +83,7 @@ func (q *Problem) streamSource() SourceB {
 	}
 	switch {
 	case q.M < sweepLeast:
-	case q.FormB == AlongK && RoundUp(q.M, k.NR)-q.M <= on.turnedSpare && q.N >= k.MR && k.InRows(q.ElemB):
+	case q.FormB == AlongK && RoundUp(q.M, k.NR)-q.M <= on.turnedSpare && q.N >= k.MR && k.InRows(q.ElemB) && !q.TransC:
 		return TurnedB
 	case q.FormB == InRows && q.M <= on.swept[c] && q.N >= asm.SweepN && q.K >= asm.SweepK && k.Sweeps(q.ElemB):
 		return SweptB

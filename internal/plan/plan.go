@@ -215,7 +215,6 @@ const (
 	// Not by columns:
 	manyRows
 	smallB
-	turnedC
 	liesNear
 	longA
 	slabsFirst

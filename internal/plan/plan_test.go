@@ -146,7 +146,7 @@ func TestPlans(t *testing.T) {
 		g := Choose(q)
 		plans := []Plan{g, q.PlanRing()}
 		few := &q.On.columns[CrowdOf(q.AtOnce())].most
-		if q.M <= max(few[InRows], few[AlongK], few[InPanels]) && !q.TransC && !q.Asked.Any {
+		if q.M <= max(few[InRows], few[AlongK], few[InPanels]) && !q.Asked.Any && !(q.TransC && q.FormB == InPanels) {
 			plans = append(plans, q.PlanColumns())
 		}
 		for _, g := range plans {

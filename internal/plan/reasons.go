@@ -39,8 +39,6 @@ func (q *Problem) why(no refusal, g *Plan) string {
 		return s
 	case smallB:
 		return fmt.Sprintf("B has %d elements, and is to have %d", q.N*q.K, streamMin)
-	case turnedC:
-		return "C lies transposed"
 	case liesNear:
 		return "B is multiplied where it lies"
 	case longA:
