@@ -50,7 +50,7 @@ type kernel8 struct {
 	kpack  int
 	bf16   [2]PackFunc // of B, by orientation
 	across packAcross8
-	along  func(c *streamBlock)
+	along  func(c *streamCall)
 	stream *streamKernel
 }
 
@@ -96,7 +96,7 @@ func (f *kernel8) transposing(t Type) PackFunc {
 	rest := packing8(&Kernel{KPack: f.kpack}, t, width, true, f.bf16[packSlot(true)])
 	return func(dst, src unsafe.Pointer, stride, r, k int) {
 		panel := (k + f.kpack - 1) / f.kpack * width * 4
-		c := streamBlocks.Get().(*streamBlock)
+		c := streamCalls.Get().(*streamCall)
 		c.table = tables
 		deep := k &^ (block - 1)
 		for i := 0; i < r; i += width {

@@ -7,7 +7,7 @@ import "unsafe"
 // readAcross is the StreamFunc for rows of K: a few rows at a time through all columns, and the sums of a block of
 // them, unless it is the first, apart from what they are added to.
 func (s *streamKernel) readAcross(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool) {
-	c := s.newBlock()
+	c := s.newCall()
 	c.stride = stride
 	for j := 0; j < n; j += streamWidth {
 		wide := min(n-j, streamWidth)
@@ -22,18 +22,18 @@ func (s *streamKernel) readAcross(k, m, n int, a, b unsafe.Pointer, stride int, 
 
 // rowsOfK stores the sums of one block of K. The last columns, if they are not a whole vector and there are no masks,
 // are copied to where they are one.
-func (s *streamKernel) rowsOfK(c *streamBlock, k, m, n int, a, b, dst unsafe.Pointer, ldd int) {
+func (s *streamKernel) rowsOfK(c *streamCall, k, m, n int, a, b, dst unsafe.Pointer, ldd int) {
 	kernel := s.across.of(m)
 	f, reach := s.across[kernel], s.reachOf(m, c.stride)
 	if far := s.farther(); far != nil {
 		f, reach = far.across[kernel], far.reach[kernel]
 	}
 	c.n, c.adds = n, 0
-	var part *streamBlock
+	var part *streamCall
 	columns := n % s.vec
 	if columns > 0 && !s.masks {
 		c.n -= columns
-		part = streamBlocks.Get().(*streamBlock)
+		part = streamCalls.Get().(*streamCall)
 		part.n, part.adds, part.stride, part.b = s.vec, 0, s.vec*s.size, unsafe.Pointer(&part.room[0])
 		part.loadPart(0, columns, s.vec, m, nil, 0)
 	}

@@ -15,7 +15,7 @@ func (s *streamKernel) readAlong(k, m, n int, a, b unsafe.Pointer, stride int, d
 		s.vector(k, n, a, s.mr*4, b, stride, dst, add)
 		return
 	}
-	c := s.newBlock()
+	c := s.newCall()
 	c.apart = roundUp(k, s.kpack) / s.kpack * s.mr * 4
 	rest := k % line
 	if slots := s.slots[s.along.of(m)]; rest == 0 && (s.lag() == 0 || (slots-1)*k < slots*s.sums) {
@@ -62,7 +62,7 @@ func (s *streamKernel) isVector(m int, short bool) bool {
 
 // lines multiplies k elements of K, whole blocks of sums or lines of one.
 func (s *streamKernel) lines(
-	c *streamBlock, k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool,
+	c *streamCall, k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool,
 ) {
 	length := streamLength / s.size
 	c.adds = 1
@@ -80,7 +80,7 @@ func (s *streamKernel) lines(
 //	slot 0   ├── columns 0 ──┤├── columns 32 ─┤
 //	slot 1   ·    ├── columns 16 ─┤├── columns 48 ─┤
 func (s *streamKernel) blocks(
-	c *streamBlock, blocks, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool,
+	c *streamCall, blocks, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool,
 ) {
 	v := s.along.of(m)
 	kernels, slots := s.along, c.slots[:s.slots[v]]
@@ -152,7 +152,7 @@ func (s *streamKernel) blocks(
 
 // rest multiplies less of K than a line: it packs columns and multiplies the panels.
 func (s *streamKernel) rest(
-	c *streamBlock, k, m, n int, a, b unsafe.Pointer, stride int, src, dst unsafe.Pointer, ldd int,
+	c *streamCall, k, m, n int, a, b unsafe.Pointer, stride int, src, dst unsafe.Pointer, ldd int,
 ) {
 	v := s.panels.of(m)
 	width := s.widths[v]

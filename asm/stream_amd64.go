@@ -10,8 +10,8 @@ import (
 // The stream kernels in assembly read rows of K (Across), rows along K (Along) or packed panels (Panels); Far
 // prefetches to the second-level cache. The size is how many rows of A they multiply.
 
-// A streamBlock is what an assembly stream kernel works on.
-type streamBlock struct {
+// A streamCall is what an assembly stream kernel is called with, and works on.
+type streamCall struct {
 	k      int            // across: elements of K; along: blocks of K, counted down; panels: words of K; at least one
 	n      int            // across: columns
 	stride int            // across: bytes between the rows of B; panels: between its panels
@@ -59,23 +59,23 @@ const (
 	streamPanel  = 16 * 128 // bytes of a panel of what is left of K, or of a part of it
 )
 
-var streamBlocks = sync.Pool{New: func() any { return new(streamBlock) }}
+var streamCalls = sync.Pool{New: func() any { return new(streamCall) }}
 
-// newBlock takes a block from the pool.
-func (s *streamKernel) newBlock() *streamBlock {
-	c := streamBlocks.Get().(*streamBlock)
+// newCall takes one from the pool.
+func (s *streamKernel) newCall() *streamCall {
+	c := streamCalls.Get().(*streamCall)
 	c.table = s.table
 	return c
 }
 
-// release gives the block back to the pool, without the addresses of operands.
-func (c *streamBlock) release() {
+// release gives the call back to the pool, without the addresses of operands.
+func (c *streamCall) release() {
 	c.b, c.slots = nil, [len(c.slots)]streamSlot{}
-	streamBlocks.Put(c)
+	streamCalls.Put(c)
 }
 
 // accumulate says that m rows of accumulators of a slot go from src to dst: those of a second panel of A in the next.
-func (c *streamBlock) accumulate(slot, m int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+func (c *streamCall) accumulate(slot, m int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 	for i := range roundUp(m, 8) {
 		s, row := &c.slots[slot+i/8], min(i, m-1)
 		s.dst[i%8], s.src[i%8] = unsafe.Add(dst, row*ldd), nil
@@ -85,8 +85,8 @@ func (c *streamBlock) accumulate(slot, m int, src unsafe.Pointer, lds int, dst u
 	}
 }
 
-// loadPart is accumulate for n columns, less than width: they go through the block's tile, where storePart finds them.
-func (c *streamBlock) loadPart(slot, n, width, m int, src unsafe.Pointer, lds int) {
+// loadPart is accumulate for n columns, less than width: they go through its tile, where storePart finds them.
+func (c *streamCall) loadPart(slot, n, width, m int, src unsafe.Pointer, lds int) {
 	tile := unsafe.Pointer(&c.tile[0])
 	if src == nil {
 		c.accumulate(slot, m, nil, 0, tile, width*4)
@@ -99,7 +99,7 @@ func (c *streamBlock) loadPart(slot, n, width, m int, src unsafe.Pointer, lds in
 }
 
 // storePart stores n columns of width from the tile.
-func (c *streamBlock) storePart(n, width, m int, dst unsafe.Pointer, ldd int) {
+func (c *streamCall) storePart(n, width, m int, dst unsafe.Pointer, ldd int) {
 	for i := range m {
 		copy(unsafe.Slice((*float32)(unsafe.Add(dst, i*ldd)), n), c.tile[i*width:][:n])
 	}
@@ -107,7 +107,7 @@ func (c *streamBlock) storePart(n, width, m int, dst unsafe.Pointer, ldd int) {
 
 // chain returns where the sums of a block of K of m rows and n columns are until it ends: at dst, or in memory of c's
 // own if they are added to what is there.
-func (c *streamBlock) chain(m, n int, dst unsafe.Pointer, ldd int, add bool) (at unsafe.Pointer, pitch int) {
+func (c *streamCall) chain(m, n int, dst unsafe.Pointer, ldd int, add bool) (at unsafe.Pointer, pitch int) {
 	if !add {
 		return dst, ldd
 	}
@@ -118,7 +118,7 @@ func (c *streamBlock) chain(m, n int, dst unsafe.Pointer, ldd int, add bool) (at
 }
 
 // total adds the sums of a block to those at dst, unless they are there.
-func (c *streamBlock) total(m, n int, from unsafe.Pointer, pitch int, dst unsafe.Pointer, ldd int) {
+func (c *streamCall) total(m, n int, from unsafe.Pointer, pitch int, dst unsafe.Pointer, ldd int) {
 	if from != dst {
 		Combine(dst, ldd, from, pitch, m, n, 1, 1)
 	}

@@ -7,7 +7,7 @@ import "unsafe"
 // columns multiplies the panels of c by a kernel for so many columns, of which n exist. src is nil or where the rows
 // of dst start, or are added to.
 func (s *streamKernel) columns(
-	c *streamBlock, kern func(c *streamBlock), width, n, m int, src, dst unsafe.Pointer, ldd int,
+	c *streamCall, kern func(c *streamCall), width, n, m int, src, dst unsafe.Pointer, ldd int,
 ) {
 	if n == width {
 		c.accumulate(0, m, src, ldd, dst, ldd)
@@ -30,7 +30,7 @@ func (s *streamKernel) wide(m int) int { return s.widths[s.panels.of(m)] }
 // readPanels is the PanelsFunc. Where there are fewer panels than the kernel reads at a time, it reads one after the
 // other.
 func (s *streamKernel) readPanels(k, m, n int, a, b unsafe.Pointer, pitch int, dst unsafe.Pointer, ldd int, add bool) {
-	c := s.newBlock()
+	c := s.newCall()
 	src := dst
 	if !add {
 		src = nil

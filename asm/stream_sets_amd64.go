@@ -5,7 +5,7 @@ package asm
 import "math/bits"
 
 // A streamSet is the kernels for 1, 2, 4 and, but for AVX2, 6 and 8 rows of A, and some along K for 16: two panels.
-type streamSet []func(c *streamBlock)
+type streamSet []func(c *streamCall)
 
 // of returns the index of the kernel that multiplies m rows.
 func (streamSet) of(m int) int {

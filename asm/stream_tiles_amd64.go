@@ -40,7 +40,7 @@ func storedTiles(k, m, n int, a, b unsafe.Pointer, pitch int, dst unsafe.Pointer
 // restTile multiplies less of K than a tile: it copies what is left of the columns to lines that zeros fill up, half
 // the room, and multiplies these, to go on with the sums at dst or not. In the other half the kernels keep A.
 func (s *streamKernel) restTile(
-	c *streamBlock, k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, goesOn bool,
+	c *streamCall, k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, goesOn bool,
 ) {
 	const half, tile = len(c.room) / 2, 16
 	const width = half * 4 / tileLine

@@ -14,82 +14,82 @@ func packAcross512Pairs8x64(dst, src unsafe.Pointer, stride, n, k, panel int, ta
 // Half a panel of 32, in blocks of 64 elements of K.
 //
 //go:noescape
-func packAlong512Pairs8x16(c *streamBlock)
+func packAlong512Pairs8x16(c *streamCall)
 
 // 1 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcross512Pairs8x1(c *streamBlock)
+func streamAcross512Pairs8x1(c *streamCall)
 
 // 1 rows of A by 128 columns.
 //
 //go:noescape
-func streamPanels512Pairs8x1(c *streamBlock)
+func streamPanels512Pairs8x1(c *streamCall)
 
 // 1 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlong512Pairs8x1(c *streamBlock)
+func streamAlong512Pairs8x1(c *streamCall)
 
 // 2 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcross512Pairs8x2(c *streamBlock)
+func streamAcross512Pairs8x2(c *streamCall)
 
 // 2 rows of A by 128 columns.
 //
 //go:noescape
-func streamPanels512Pairs8x2(c *streamBlock)
+func streamPanels512Pairs8x2(c *streamCall)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlong512Pairs8x2(c *streamBlock)
+func streamAlong512Pairs8x2(c *streamCall)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcross512Pairs8x4(c *streamBlock)
+func streamAcross512Pairs8x4(c *streamCall)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamPanels512Pairs8x4(c *streamBlock)
+func streamPanels512Pairs8x4(c *streamCall)
 
 // 4 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlong512Pairs8x4(c *streamBlock)
+func streamAlong512Pairs8x4(c *streamCall)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamAcross512Pairs8x6(c *streamBlock)
+func streamAcross512Pairs8x6(c *streamCall)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamPanels512Pairs8x6(c *streamBlock)
+func streamPanels512Pairs8x6(c *streamCall)
 
 // 6 rows of A by 16 columns.
 //
 //go:noescape
-func streamAlong512Pairs8x6(c *streamBlock)
+func streamAlong512Pairs8x6(c *streamCall)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamAcross512Pairs8x8(c *streamBlock)
+func streamAcross512Pairs8x8(c *streamCall)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamPanels512Pairs8x8(c *streamBlock)
+func streamPanels512Pairs8x8(c *streamCall)
 
 // 8 rows of A by 16 columns.
 //
 //go:noescape
-func streamAlong512Pairs8x8(c *streamBlock)
+func streamAlong512Pairs8x8(c *streamCall)
 
 // 64 columns into panels of 32.
 //
@@ -99,79 +99,79 @@ func packAcross512Words8x64(dst, src unsafe.Pointer, stride, n, k, panel int, ta
 // Half a panel of 32, in blocks of 64 elements of K.
 //
 //go:noescape
-func packAlong512Words8x16(c *streamBlock)
+func packAlong512Words8x16(c *streamCall)
 
 // 1 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcross512Words8x1(c *streamBlock)
+func streamAcross512Words8x1(c *streamCall)
 
 // 1 rows of A by 128 columns.
 //
 //go:noescape
-func streamPanels512Words8x1(c *streamBlock)
+func streamPanels512Words8x1(c *streamCall)
 
 // 1 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlong512Words8x1(c *streamBlock)
+func streamAlong512Words8x1(c *streamCall)
 
 // 2 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcross512Words8x2(c *streamBlock)
+func streamAcross512Words8x2(c *streamCall)
 
 // 2 rows of A by 128 columns.
 //
 //go:noescape
-func streamPanels512Words8x2(c *streamBlock)
+func streamPanels512Words8x2(c *streamCall)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlong512Words8x2(c *streamBlock)
+func streamAlong512Words8x2(c *streamCall)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcross512Words8x4(c *streamBlock)
+func streamAcross512Words8x4(c *streamCall)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamPanels512Words8x4(c *streamBlock)
+func streamPanels512Words8x4(c *streamCall)
 
 // 4 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlong512Words8x4(c *streamBlock)
+func streamAlong512Words8x4(c *streamCall)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamAcross512Words8x6(c *streamBlock)
+func streamAcross512Words8x6(c *streamCall)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamPanels512Words8x6(c *streamBlock)
+func streamPanels512Words8x6(c *streamCall)
 
 // 6 rows of A by 16 columns.
 //
 //go:noescape
-func streamAlong512Words8x6(c *streamBlock)
+func streamAlong512Words8x6(c *streamCall)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamAcross512Words8x8(c *streamBlock)
+func streamAcross512Words8x8(c *streamCall)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamPanels512Words8x8(c *streamBlock)
+func streamPanels512Words8x8(c *streamCall)
 
 // 8 rows of A by 16 columns.
 //
 //go:noescape
-func streamAlong512Words8x8(c *streamBlock)
+func streamAlong512Words8x8(c *streamCall)

@@ -92,82 +92,82 @@ done:
 	VZEROUPPER
 	RET
 
-// func packAlong512Pairs8x16(c *streamBlock)
+// func packAlong512Pairs8x16(c *streamCall)
 // Half a panel of 32, in blocks of 64 elements of K.
 TEXT ·packAlong512Pairs8x16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_table(DI), AX
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z20
 	VMOVDQU64 64(AX), Z21
 	VMOVDQU64 128(AX), Z22
 	VMOVDQU64 192(AX), Z23
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_k(DI), CX
 	XORQ SI, SI
 	MOVQ $256, R10
 
 loop:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y0
 	VMOVUPS 32(AX)(SI*1), Y8
 	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
 	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y4
 	VMOVUPS 32(AX)(SI*1), Y12
 	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
 	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y1
 	VMOVUPS 32(AX)(SI*1), Y9
 	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
 	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y5
 	VMOVUPS 32(AX)(SI*1), Y13
 	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
 	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y2
 	VMOVUPS 32(AX)(SI*1), Y10
 	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
 	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y6
 	VMOVUPS 32(AX)(SI*1), Y14
 	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
 	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y3
 	VMOVUPS 32(AX)(SI*1), Y11
 	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
 	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y7
 	VMOVUPS 32(AX)(SI*1), Y15
 	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
 	PREFETCHT1 (AX)(R10*1)
@@ -403,14 +403,14 @@ loop:
 	VZEROUPPER
 	RET
 
-// func streamAcross512Pairs8x1(c *streamBlock)
+// func streamAcross512Pairs8x1(c *streamCall)
 // 1 rows of A by 64 columns.
 TEXT ·streamAcross512Pairs8x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -418,7 +418,7 @@ TEXT ·streamAcross512Pairs8x1(SB), NOSPLIT, $0-8
 	KXNORQ K4, K4, K4
 	KXNORQ K5, K5, K5
 	KXNORQ K6, K6, K6
-	MOVQ streamBlock_table(DI), AX
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z26
 	VMOVDQU64 64(AX), Z27
 	VMOVDQU64 128(AX), Z28
@@ -443,10 +443,10 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
@@ -460,15 +460,15 @@ zero0x4:
 	VPXORD Z3, Z3, Z3
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $2, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	LEAQ (R13)(R9*1), R12
@@ -535,7 +535,7 @@ rest:
 	BYTE $0x62; BYTE $0x92; BYTE $0x66; BYTE $0x40; BYTE $0x52; BYTE $0xD8 // VDPBF16PS Z24, Z19, Z3
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -547,17 +547,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamPanels512Pairs8x1(c *streamBlock)
+// func streamPanels512Pairs8x1(c *streamCall)
 // 1 rows of A by 128 columns.
 TEXT ·streamPanels512Pairs8x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ streamBlock_table(DI), AX
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z26
 	VMOVDQU64 64(AX), Z27
 	VMOVDQU64 128(AX), Z28
@@ -566,12 +566,12 @@ TEXT ·streamPanels512Pairs8x1(SB), NOSPLIT, $0-8
 	TESTQ R9, R9
 	JZ one
 	LEAQ (R9)(R9*2), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
@@ -648,12 +648,12 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 	VADDPS 128(AX), Z2, Z2
@@ -664,7 +664,7 @@ loop:
 	VADDPS 448(AX), Z7, Z7
 
 added0x8:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -677,12 +677,12 @@ added0x8:
 	RET
 
 one:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	JMP start0x2
@@ -711,35 +711,35 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamAlong512Pairs8x1(c *streamBlock)
+// func streamAlong512Pairs8x1(c *streamCall)
 // 1 rows of A by 32 columns.
 TEXT ·streamAlong512Pairs8x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-	MOVQ streamBlock_table(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z20
 	VMOVDQU64 64(AX), Z21
 	VMOVDQU64 128(AX), Z22
@@ -748,56 +748,56 @@ TEXT ·streamAlong512Pairs8x1(SB), NOSPLIT, $0-8
 start:
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
-	MOVQ streamBlock_each(DI), AX
-	MOVQ AX, streamBlock_left(DI)
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
 
 loop:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y0
 	VMOVUPS 32(AX)(SI*1), Y8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y4
 	VMOVUPS 32(AX)(SI*1), Y12
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y1
 	VMOVUPS 32(AX)(SI*1), Y9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y5
 	VMOVUPS 32(AX)(SI*1), Y13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y2
 	VMOVUPS 32(AX)(SI*1), Y10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y6
 	VMOVUPS 32(AX)(SI*1), Y14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y3
 	VMOVUPS 32(AX)(SI*1), Y11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y7
 	VMOVUPS 32(AX)(SI*1), Y15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
 	VUNPCKLPS Z3, Z2, Z16
@@ -824,7 +824,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z16, Z0
 	VMOVDQA64 Z16, Z1
@@ -837,7 +837,7 @@ loop:
 	VSHUFPS $0xdd, Z3, Z2, Z1
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x58; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST (DX), Z0, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x08 // VDPBF16PS.BCST 32(DX), Z1, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z17, Z0
 	VMOVDQA64 Z17, Z1
@@ -850,7 +850,7 @@ loop:
 	VSHUFPS $0xdd, Z3, Z2, Z1
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x10 // VDPBF16PS.BCST 64(DX), Z0, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x18 // VDPBF16PS.BCST 96(DX), Z1, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z18, Z0
 	VMOVDQA64 Z18, Z1
@@ -863,7 +863,7 @@ loop:
 	VSHUFPS $0xdd, Z3, Z2, Z1
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x20 // VDPBF16PS.BCST 128(DX), Z0, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x28 // VDPBF16PS.BCST 160(DX), Z1, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z19, Z0
 	VMOVDQA64 Z19, Z1
@@ -876,7 +876,7 @@ loop:
 	VSHUFPS $0xdd, Z3, Z2, Z1
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x30 // VDPBF16PS.BCST 192(DX), Z0, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x38 // VDPBF16PS.BCST 224(DX), Z1, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z4, Z0
 	VMOVDQA64 Z4, Z1
@@ -889,7 +889,7 @@ loop:
 	VSHUFPS $0xdd, Z3, Z2, Z1
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x40 // VDPBF16PS.BCST 256(DX), Z0, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x48 // VDPBF16PS.BCST 288(DX), Z1, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z5, Z0
 	VMOVDQA64 Z5, Z1
@@ -902,7 +902,7 @@ loop:
 	VSHUFPS $0xdd, Z3, Z2, Z1
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x50 // VDPBF16PS.BCST 320(DX), Z0, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x58 // VDPBF16PS.BCST 352(DX), Z1, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z6, Z0
 	VMOVDQA64 Z6, Z1
@@ -915,7 +915,7 @@ loop:
 	VSHUFPS $0xdd, Z3, Z2, Z1
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x60 // VDPBF16PS.BCST 384(DX), Z0, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x68 // VDPBF16PS.BCST 416(DX), Z1, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z7, Z0
 	VMOVDQA64 Z7, Z1
@@ -952,7 +952,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z16, Z8
 	VMOVDQA64 Z16, Z9
@@ -965,7 +965,7 @@ loop:
 	VSHUFPS $0xdd, Z11, Z10, Z9
 	BYTE $0x62; BYTE $0x62; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x82; BYTE $0x00; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 512(DX), Z8, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x82; BYTE $0x20; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 544(DX), Z9, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z17, Z8
 	VMOVDQA64 Z17, Z9
@@ -978,7 +978,7 @@ loop:
 	VSHUFPS $0xdd, Z11, Z10, Z9
 	BYTE $0x62; BYTE $0x62; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x82; BYTE $0x40; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 576(DX), Z8, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x82; BYTE $0x60; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 608(DX), Z9, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z18, Z8
 	VMOVDQA64 Z18, Z9
@@ -991,7 +991,7 @@ loop:
 	VSHUFPS $0xdd, Z11, Z10, Z9
 	BYTE $0x62; BYTE $0x62; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x82; BYTE $0x80; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 640(DX), Z8, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x82; BYTE $0xA0; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 672(DX), Z9, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z19, Z8
 	VMOVDQA64 Z19, Z9
@@ -1004,7 +1004,7 @@ loop:
 	VSHUFPS $0xdd, Z11, Z10, Z9
 	BYTE $0x62; BYTE $0x62; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x82; BYTE $0xC0; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 704(DX), Z8, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x82; BYTE $0xE0; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 736(DX), Z9, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z12, Z8
 	VMOVDQA64 Z12, Z9
@@ -1017,7 +1017,7 @@ loop:
 	VSHUFPS $0xdd, Z11, Z10, Z9
 	BYTE $0x62; BYTE $0x62; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x82; BYTE $0x00; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 768(DX), Z8, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x82; BYTE $0x20; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 800(DX), Z9, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z13, Z8
 	VMOVDQA64 Z13, Z9
@@ -1030,7 +1030,7 @@ loop:
 	VSHUFPS $0xdd, Z11, Z10, Z9
 	BYTE $0x62; BYTE $0x62; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x82; BYTE $0x40; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 832(DX), Z8, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x82; BYTE $0x60; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 864(DX), Z9, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z14, Z8
 	VMOVDQA64 Z14, Z9
@@ -1043,7 +1043,7 @@ loop:
 	VSHUFPS $0xdd, Z11, Z10, Z9
 	BYTE $0x62; BYTE $0x62; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x82; BYTE $0x80; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 896(DX), Z8, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x82; BYTE $0xA0; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 928(DX), Z9, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z15, Z8
 	VMOVDQA64 Z15, Z9
@@ -1059,56 +1059,56 @@ loop:
 	ADDQ $1024, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
-	CMPQ R10, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R10
-	CMPQ streamBlock_lone(DI), $0
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
+	CMPQ streamCall_lone(DI), $0
 	JNE next
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y0
 	VMOVUPS 32(AX)(BX*1), Y8
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z8, Z8
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y4
 	VMOVUPS 32(AX)(BX*1), Y12
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z4, Z4
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z12, Z12
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y1
 	VMOVUPS 32(AX)(BX*1), Y9
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z9, Z9
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y5
 	VMOVUPS 32(AX)(BX*1), Y13
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z5, Z5
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z13, Z13
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y2
 	VMOVUPS 32(AX)(BX*1), Y10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z10, Z10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y6
 	VMOVUPS 32(AX)(BX*1), Y14
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z6, Z6
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z14, Z14
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y3
 	VMOVUPS 32(AX)(BX*1), Y11
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z11, Z11
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y7
 	VMOVUPS 32(AX)(BX*1), Y15
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z7, Z7
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z15, Z15
 	VUNPCKLPS Z3, Z2, Z16
@@ -1135,7 +1135,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z16, Z0
 	VMOVDQA64 Z16, Z1
@@ -1148,7 +1148,7 @@ loop:
 	VSHUFPS $0xdd, Z3, Z2, Z1
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x58; BYTE $0x52; BYTE $0x09 // VDPBF16PS.BCST (R9), Z0, Z25
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x08 // VDPBF16PS.BCST 32(R9), Z1, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z17, Z0
 	VMOVDQA64 Z17, Z1
@@ -1161,7 +1161,7 @@ loop:
 	VSHUFPS $0xdd, Z3, Z2, Z1
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x10 // VDPBF16PS.BCST 64(R9), Z0, Z25
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x18 // VDPBF16PS.BCST 96(R9), Z1, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z18, Z0
 	VMOVDQA64 Z18, Z1
@@ -1174,7 +1174,7 @@ loop:
 	VSHUFPS $0xdd, Z3, Z2, Z1
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x20 // VDPBF16PS.BCST 128(R9), Z0, Z25
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x28 // VDPBF16PS.BCST 160(R9), Z1, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z19, Z0
 	VMOVDQA64 Z19, Z1
@@ -1187,7 +1187,7 @@ loop:
 	VSHUFPS $0xdd, Z3, Z2, Z1
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x30 // VDPBF16PS.BCST 192(R9), Z0, Z25
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x38 // VDPBF16PS.BCST 224(R9), Z1, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z4, Z0
 	VMOVDQA64 Z4, Z1
@@ -1200,7 +1200,7 @@ loop:
 	VSHUFPS $0xdd, Z3, Z2, Z1
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x40 // VDPBF16PS.BCST 256(R9), Z0, Z25
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x48 // VDPBF16PS.BCST 288(R9), Z1, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z5, Z0
 	VMOVDQA64 Z5, Z1
@@ -1213,7 +1213,7 @@ loop:
 	VSHUFPS $0xdd, Z3, Z2, Z1
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x50 // VDPBF16PS.BCST 320(R9), Z0, Z25
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x58 // VDPBF16PS.BCST 352(R9), Z1, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z6, Z0
 	VMOVDQA64 Z6, Z1
@@ -1226,7 +1226,7 @@ loop:
 	VSHUFPS $0xdd, Z3, Z2, Z1
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x60 // VDPBF16PS.BCST 384(R9), Z0, Z25
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x68 // VDPBF16PS.BCST 416(R9), Z1, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z7, Z0
 	VMOVDQA64 Z7, Z1
@@ -1263,7 +1263,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z16, Z8
 	VMOVDQA64 Z16, Z9
@@ -1276,7 +1276,7 @@ loop:
 	VSHUFPS $0xdd, Z11, Z10, Z9
 	BYTE $0x62; BYTE $0x42; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x89; BYTE $0x00; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 512(R9), Z8, Z25
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x89; BYTE $0x20; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 544(R9), Z9, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z17, Z8
 	VMOVDQA64 Z17, Z9
@@ -1289,7 +1289,7 @@ loop:
 	VSHUFPS $0xdd, Z11, Z10, Z9
 	BYTE $0x62; BYTE $0x42; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x89; BYTE $0x40; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 576(R9), Z8, Z25
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x89; BYTE $0x60; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 608(R9), Z9, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z18, Z8
 	VMOVDQA64 Z18, Z9
@@ -1302,7 +1302,7 @@ loop:
 	VSHUFPS $0xdd, Z11, Z10, Z9
 	BYTE $0x62; BYTE $0x42; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x89; BYTE $0x80; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 640(R9), Z8, Z25
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x89; BYTE $0xA0; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 672(R9), Z9, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z19, Z8
 	VMOVDQA64 Z19, Z9
@@ -1315,7 +1315,7 @@ loop:
 	VSHUFPS $0xdd, Z11, Z10, Z9
 	BYTE $0x62; BYTE $0x42; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x89; BYTE $0xC0; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 704(R9), Z8, Z25
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x89; BYTE $0xE0; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 736(R9), Z9, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z12, Z8
 	VMOVDQA64 Z12, Z9
@@ -1328,7 +1328,7 @@ loop:
 	VSHUFPS $0xdd, Z11, Z10, Z9
 	BYTE $0x62; BYTE $0x42; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x89; BYTE $0x00; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 768(R9), Z8, Z25
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x89; BYTE $0x20; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 800(R9), Z9, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z13, Z8
 	VMOVDQA64 Z13, Z9
@@ -1341,7 +1341,7 @@ loop:
 	VSHUFPS $0xdd, Z11, Z10, Z9
 	BYTE $0x62; BYTE $0x42; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x89; BYTE $0x40; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 832(R9), Z8, Z25
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x89; BYTE $0x60; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 864(R9), Z9, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z14, Z8
 	VMOVDQA64 Z14, Z9
@@ -1354,7 +1354,7 @@ loop:
 	VSHUFPS $0xdd, Z11, Z10, Z9
 	BYTE $0x62; BYTE $0x42; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x89; BYTE $0x80; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 896(R9), Z8, Z25
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x89; BYTE $0xA0; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 928(R9), Z9, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z15, Z8
 	VMOVDQA64 Z15, Z9
@@ -1370,63 +1370,63 @@ loop:
 	ADDQ $1024, R9
 	ADDQ $64, BX
 	ADDQ $64, R11
-	CMPQ R11, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R11
+	CMPQ R11, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R11
 
 next:
-	DECQ streamBlock_k(DI)
+	DECQ streamCall_k(DI)
 	JZ sums
-	DECQ streamBlock_left(DI)
+	DECQ streamCall_left(DI)
 	JNZ loop
 
 sums:
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS (AX), Z24, Z24
 
 added0x1:
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS (AX), Z25, Z25
 
 added1x1:
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z25, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
-	CMPQ streamBlock_k(DI), $0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	CMPQ streamCall_k(DI), $0
 	JNE start
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
-// func streamAcross512Pairs8x2(c *streamBlock)
+// func streamAcross512Pairs8x2(c *streamCall)
 // 2 rows of A by 64 columns.
 TEXT ·streamAcross512Pairs8x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -1434,7 +1434,7 @@ TEXT ·streamAcross512Pairs8x2(SB), NOSPLIT, $0-8
 	KXNORQ K4, K4, K4
 	KXNORQ K5, K5, K5
 	KXNORQ K6, K6, K6
-	MOVQ streamBlock_table(DI), AX
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z26
 	VMOVDQU64 64(AX), Z27
 	VMOVDQU64 128(AX), Z28
@@ -1459,15 +1459,15 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z6
@@ -1485,15 +1485,15 @@ zero0x4:
 	VPXORD Z7, Z7, Z7
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $2, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	LEAQ (R13)(R9*1), R12
@@ -1570,12 +1570,12 @@ rest:
 	BYTE $0x62; BYTE $0x92; BYTE $0x66; BYTE $0x40; BYTE $0x52; BYTE $0xF9 // VDPBF16PS Z25, Z19, Z7
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
 	VMOVUPS Z6, K3, 128(AX)(R8*1)
 	VMOVUPS Z7, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -1587,17 +1587,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamPanels512Pairs8x2(c *streamBlock)
+// func streamPanels512Pairs8x2(c *streamCall)
 // 2 rows of A by 128 columns.
 TEXT ·streamPanels512Pairs8x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ streamBlock_table(DI), AX
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z26
 	VMOVDQU64 64(AX), Z27
 	VMOVDQU64 128(AX), Z28
@@ -1606,12 +1606,12 @@ TEXT ·streamPanels512Pairs8x2(SB), NOSPLIT, $0-8
 	TESTQ R9, R9
 	JZ one
 	LEAQ (R9)(R9*2), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
@@ -1620,7 +1620,7 @@ TEXT ·streamPanels512Pairs8x2(SB), NOSPLIT, $0-8
 	VMOVUPS 320(AX), Z5
 	VMOVUPS 384(AX), Z6
 	VMOVUPS 448(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
 	VMOVUPS 128(AX), Z10
@@ -1717,12 +1717,12 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 	VADDPS 128(AX), Z2, Z2
@@ -1731,7 +1731,7 @@ loop:
 	VADDPS 320(AX), Z5, Z5
 	VADDPS 384(AX), Z6, Z6
 	VADDPS 448(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
 	VADDPS 128(AX), Z10, Z10
@@ -1742,7 +1742,7 @@ loop:
 	VADDPS 448(AX), Z15, Z15
 
 added0x8:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
 	VMOVUPS Z10, 128(AX)
@@ -1751,7 +1751,7 @@ added0x8:
 	VMOVUPS Z13, 320(AX)
 	VMOVUPS Z14, 384(AX)
 	VMOVUPS Z15, 448(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -1764,15 +1764,15 @@ added0x8:
 	RET
 
 one:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
 	JMP start0x2
@@ -1806,41 +1806,41 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamAlong512Pairs8x2(c *streamBlock)
+// func streamAlong512Pairs8x2(c *streamCall)
 // 2 rows of A by 32 columns.
 TEXT ·streamAlong512Pairs8x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-	MOVQ streamBlock_table(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z20
 	VMOVDQU64 64(AX), Z21
 	VMOVDQU64 128(AX), Z22
@@ -1851,56 +1851,56 @@ start:
 	VPXORD Z25, Z25, Z25
 	VPXORD Z26, Z26, Z26
 	VPXORD Z27, Z27, Z27
-	MOVQ streamBlock_each(DI), AX
-	MOVQ AX, streamBlock_left(DI)
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
 
 loop:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y0
 	VMOVUPS 32(AX)(SI*1), Y8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y4
 	VMOVUPS 32(AX)(SI*1), Y12
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y1
 	VMOVUPS 32(AX)(SI*1), Y9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y5
 	VMOVUPS 32(AX)(SI*1), Y13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y2
 	VMOVUPS 32(AX)(SI*1), Y10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y6
 	VMOVUPS 32(AX)(SI*1), Y14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y3
 	VMOVUPS 32(AX)(SI*1), Y11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y7
 	VMOVUPS 32(AX)(SI*1), Y15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
 	VUNPCKLPS Z3, Z2, Z16
@@ -1927,7 +1927,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z16, Z0
 	VMOVDQA64 Z16, Z1
@@ -1942,7 +1942,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x01 // VDPBF16PS.BCST 4(DX), Z0, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x08 // VDPBF16PS.BCST 32(DX), Z1, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x09 // VDPBF16PS.BCST 36(DX), Z1, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z17, Z0
 	VMOVDQA64 Z17, Z1
@@ -1957,7 +1957,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x11 // VDPBF16PS.BCST 68(DX), Z0, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x18 // VDPBF16PS.BCST 96(DX), Z1, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x19 // VDPBF16PS.BCST 100(DX), Z1, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z18, Z0
 	VMOVDQA64 Z18, Z1
@@ -1972,7 +1972,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x21 // VDPBF16PS.BCST 132(DX), Z0, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x28 // VDPBF16PS.BCST 160(DX), Z1, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x29 // VDPBF16PS.BCST 164(DX), Z1, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z19, Z0
 	VMOVDQA64 Z19, Z1
@@ -1987,7 +1987,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x31 // VDPBF16PS.BCST 196(DX), Z0, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x38 // VDPBF16PS.BCST 224(DX), Z1, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x39 // VDPBF16PS.BCST 228(DX), Z1, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z4, Z0
 	VMOVDQA64 Z4, Z1
@@ -2002,7 +2002,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x41 // VDPBF16PS.BCST 260(DX), Z0, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x48 // VDPBF16PS.BCST 288(DX), Z1, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x49 // VDPBF16PS.BCST 292(DX), Z1, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z5, Z0
 	VMOVDQA64 Z5, Z1
@@ -2017,7 +2017,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x51 // VDPBF16PS.BCST 324(DX), Z0, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x58 // VDPBF16PS.BCST 352(DX), Z1, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x59 // VDPBF16PS.BCST 356(DX), Z1, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z6, Z0
 	VMOVDQA64 Z6, Z1
@@ -2032,7 +2032,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x61 // VDPBF16PS.BCST 388(DX), Z0, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x68 // VDPBF16PS.BCST 416(DX), Z1, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x69 // VDPBF16PS.BCST 420(DX), Z1, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z7, Z0
 	VMOVDQA64 Z7, Z1
@@ -2071,7 +2071,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z16, Z8
 	VMOVDQA64 Z16, Z9
@@ -2086,7 +2086,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x8A; BYTE $0x04; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 516(DX), Z8, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x82; BYTE $0x20; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 544(DX), Z9, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x8A; BYTE $0x24; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 548(DX), Z9, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z17, Z8
 	VMOVDQA64 Z17, Z9
@@ -2101,7 +2101,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x8A; BYTE $0x44; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 580(DX), Z8, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x82; BYTE $0x60; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 608(DX), Z9, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x8A; BYTE $0x64; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 612(DX), Z9, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z18, Z8
 	VMOVDQA64 Z18, Z9
@@ -2116,7 +2116,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x8A; BYTE $0x84; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 644(DX), Z8, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x82; BYTE $0xA0; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 672(DX), Z9, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x8A; BYTE $0xA4; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 676(DX), Z9, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z19, Z8
 	VMOVDQA64 Z19, Z9
@@ -2131,7 +2131,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x8A; BYTE $0xC4; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 708(DX), Z8, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x82; BYTE $0xE0; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 736(DX), Z9, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x8A; BYTE $0xE4; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 740(DX), Z9, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z12, Z8
 	VMOVDQA64 Z12, Z9
@@ -2146,7 +2146,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x8A; BYTE $0x04; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 772(DX), Z8, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x82; BYTE $0x20; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 800(DX), Z9, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x8A; BYTE $0x24; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 804(DX), Z9, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z13, Z8
 	VMOVDQA64 Z13, Z9
@@ -2161,7 +2161,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x8A; BYTE $0x44; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 836(DX), Z8, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x82; BYTE $0x60; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 864(DX), Z9, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x8A; BYTE $0x64; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 868(DX), Z9, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z14, Z8
 	VMOVDQA64 Z14, Z9
@@ -2176,7 +2176,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x8A; BYTE $0x84; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 900(DX), Z8, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x82; BYTE $0xA0; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 928(DX), Z9, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x8A; BYTE $0xA4; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 932(DX), Z9, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z15, Z8
 	VMOVDQA64 Z15, Z9
@@ -2194,56 +2194,56 @@ loop:
 	ADDQ $1024, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
-	CMPQ R10, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R10
-	CMPQ streamBlock_lone(DI), $0
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
+	CMPQ streamCall_lone(DI), $0
 	JNE next
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y0
 	VMOVUPS 32(AX)(BX*1), Y8
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z8, Z8
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y4
 	VMOVUPS 32(AX)(BX*1), Y12
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z4, Z4
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z12, Z12
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y1
 	VMOVUPS 32(AX)(BX*1), Y9
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z9, Z9
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y5
 	VMOVUPS 32(AX)(BX*1), Y13
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z5, Z5
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z13, Z13
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y2
 	VMOVUPS 32(AX)(BX*1), Y10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z10, Z10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y6
 	VMOVUPS 32(AX)(BX*1), Y14
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z6, Z6
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z14, Z14
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y3
 	VMOVUPS 32(AX)(BX*1), Y11
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z11, Z11
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y7
 	VMOVUPS 32(AX)(BX*1), Y15
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z7, Z7
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z15, Z15
 	VUNPCKLPS Z3, Z2, Z16
@@ -2270,7 +2270,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z16, Z0
 	VMOVDQA64 Z16, Z1
@@ -2285,7 +2285,7 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x01 // VDPBF16PS.BCST 4(R9), Z0, Z27
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x08 // VDPBF16PS.BCST 32(R9), Z1, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x09 // VDPBF16PS.BCST 36(R9), Z1, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z17, Z0
 	VMOVDQA64 Z17, Z1
@@ -2300,7 +2300,7 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x11 // VDPBF16PS.BCST 68(R9), Z0, Z27
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x18 // VDPBF16PS.BCST 96(R9), Z1, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x19 // VDPBF16PS.BCST 100(R9), Z1, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z18, Z0
 	VMOVDQA64 Z18, Z1
@@ -2315,7 +2315,7 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x21 // VDPBF16PS.BCST 132(R9), Z0, Z27
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x28 // VDPBF16PS.BCST 160(R9), Z1, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x29 // VDPBF16PS.BCST 164(R9), Z1, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z19, Z0
 	VMOVDQA64 Z19, Z1
@@ -2330,7 +2330,7 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x31 // VDPBF16PS.BCST 196(R9), Z0, Z27
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x38 // VDPBF16PS.BCST 224(R9), Z1, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x39 // VDPBF16PS.BCST 228(R9), Z1, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z4, Z0
 	VMOVDQA64 Z4, Z1
@@ -2345,7 +2345,7 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x41 // VDPBF16PS.BCST 260(R9), Z0, Z27
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x48 // VDPBF16PS.BCST 288(R9), Z1, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x49 // VDPBF16PS.BCST 292(R9), Z1, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z5, Z0
 	VMOVDQA64 Z5, Z1
@@ -2360,7 +2360,7 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x51 // VDPBF16PS.BCST 324(R9), Z0, Z27
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x58 // VDPBF16PS.BCST 352(R9), Z1, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x59 // VDPBF16PS.BCST 356(R9), Z1, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z6, Z0
 	VMOVDQA64 Z6, Z1
@@ -2375,7 +2375,7 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x61 // VDPBF16PS.BCST 388(R9), Z0, Z27
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x68 // VDPBF16PS.BCST 416(R9), Z1, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x69 // VDPBF16PS.BCST 420(R9), Z1, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z7, Z0
 	VMOVDQA64 Z7, Z1
@@ -2414,7 +2414,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z16, Z8
 	VMOVDQA64 Z16, Z9
@@ -2429,7 +2429,7 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x99; BYTE $0x04; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 516(R9), Z8, Z27
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x91; BYTE $0x20; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 544(R9), Z9, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x99; BYTE $0x24; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 548(R9), Z9, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z17, Z8
 	VMOVDQA64 Z17, Z9
@@ -2444,7 +2444,7 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x99; BYTE $0x44; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 580(R9), Z8, Z27
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x91; BYTE $0x60; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 608(R9), Z9, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x99; BYTE $0x64; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 612(R9), Z9, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z18, Z8
 	VMOVDQA64 Z18, Z9
@@ -2459,7 +2459,7 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x99; BYTE $0x84; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 644(R9), Z8, Z27
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x91; BYTE $0xA0; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 672(R9), Z9, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x99; BYTE $0xA4; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 676(R9), Z9, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z19, Z8
 	VMOVDQA64 Z19, Z9
@@ -2474,7 +2474,7 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x99; BYTE $0xC4; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 708(R9), Z8, Z27
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x91; BYTE $0xE0; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 736(R9), Z9, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x99; BYTE $0xE4; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 740(R9), Z9, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z12, Z8
 	VMOVDQA64 Z12, Z9
@@ -2489,7 +2489,7 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x99; BYTE $0x04; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 772(R9), Z8, Z27
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x91; BYTE $0x20; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 800(R9), Z9, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x99; BYTE $0x24; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 804(R9), Z9, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z13, Z8
 	VMOVDQA64 Z13, Z9
@@ -2504,7 +2504,7 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x99; BYTE $0x44; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 836(R9), Z8, Z27
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x91; BYTE $0x60; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 864(R9), Z9, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x99; BYTE $0x64; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 868(R9), Z9, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z14, Z8
 	VMOVDQA64 Z14, Z9
@@ -2519,7 +2519,7 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x99; BYTE $0x84; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 900(R9), Z8, Z27
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x91; BYTE $0xA0; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 928(R9), Z9, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x99; BYTE $0xA4; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 932(R9), Z9, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z15, Z8
 	VMOVDQA64 Z15, Z9
@@ -2537,75 +2537,75 @@ loop:
 	ADDQ $1024, R9
 	ADDQ $64, BX
 	ADDQ $64, R11
-	CMPQ R11, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R11
+	CMPQ R11, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R11
 
 next:
-	DECQ streamBlock_k(DI)
+	DECQ streamCall_k(DI)
 	JZ sums
-	DECQ streamBlock_left(DI)
+	DECQ streamCall_left(DI)
 	JNZ loop
 
 sums:
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS (AX), Z24, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS (AX), Z25, Z25
 
 added0x1:
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS (AX), Z26, Z26
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS (AX), Z27, Z27
 
 added1x1:
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z27, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z26, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
-	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z25, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
-	CMPQ streamBlock_k(DI), $0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	CMPQ streamCall_k(DI), $0
 	JNE start
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
-// func streamAcross512Pairs8x4(c *streamBlock)
+// func streamAcross512Pairs8x4(c *streamCall)
 // 4 rows of A by 64 columns.
 TEXT ·streamAcross512Pairs8x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -2613,7 +2613,7 @@ TEXT ·streamAcross512Pairs8x4(SB), NOSPLIT, $0-8
 	KXNORQ K4, K4, K4
 	KXNORQ K5, K5, K5
 	KXNORQ K6, K6, K6
-	MOVQ streamBlock_table(DI), AX
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z26
 	VMOVDQU64 64(AX), Z27
 	VMOVDQU64 128(AX), Z28
@@ -2638,25 +2638,25 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z6
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z10
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z12
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z13
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z14
@@ -2682,15 +2682,15 @@ zero0x4:
 	VPXORD Z15, Z15, Z15
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $2, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	LEAQ (R13)(R9*1), R12
@@ -2787,22 +2787,22 @@ rest:
 	BYTE $0x62; BYTE $0x12; BYTE $0x66; BYTE $0x40; BYTE $0x52; BYTE $0xF9 // VDPBF16PS Z25, Z19, Z15
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z12, K1, 0(AX)(R8*1)
 	VMOVUPS Z13, K2, 64(AX)(R8*1)
 	VMOVUPS Z14, K3, 128(AX)(R8*1)
 	VMOVUPS Z15, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
 	VMOVUPS Z10, K3, 128(AX)(R8*1)
 	VMOVUPS Z11, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
 	VMOVUPS Z6, K3, 128(AX)(R8*1)
 	VMOVUPS Z7, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -2814,17 +2814,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamPanels512Pairs8x4(c *streamBlock)
+// func streamPanels512Pairs8x4(c *streamCall)
 // 4 rows of A by 64 columns.
 TEXT ·streamPanels512Pairs8x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ streamBlock_table(DI), AX
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z26
 	VMOVDQU64 64(AX), Z27
 	VMOVDQU64 128(AX), Z28
@@ -2833,27 +2833,27 @@ TEXT ·streamPanels512Pairs8x4(SB), NOSPLIT, $0-8
 	TESTQ R9, R9
 	JZ one
 	LEAQ (R9)(R9*2), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
 	VMOVUPS 192(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
 	VMOVUPS 128(AX), Z6
 	VMOVUPS 192(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
 	VMOVUPS 128(AX), Z10
 	VMOVUPS 192(AX), Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z12
 	VMOVUPS 64(AX), Z13
 	VMOVUPS 128(AX), Z14
@@ -2928,49 +2928,49 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 	VADDPS 128(AX), Z2, Z2
 	VADDPS 192(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
 	VADDPS 128(AX), Z6, Z6
 	VADDPS 192(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
 	VADDPS 128(AX), Z10, Z10
 	VADDPS 192(AX), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z12, Z12
 	VADDPS 64(AX), Z13, Z13
 	VADDPS 128(AX), Z14, Z14
 	VADDPS 192(AX), Z15, Z15
 
 added0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z12, 0(AX)
 	VMOVUPS Z13, 64(AX)
 	VMOVUPS Z14, 128(AX)
 	VMOVUPS Z15, 192(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
 	VMOVUPS Z10, 128(AX)
 	VMOVUPS Z11, 192(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
 	VMOVUPS Z6, 128(AX)
 	VMOVUPS Z7, 192(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -2979,21 +2979,21 @@ added0x4:
 	RET
 
 one:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z6
 	VMOVUPS 64(AX), Z7
 	JMP start0x2
@@ -3037,53 +3037,53 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z6, Z6
 	VADDPS 64(AX), Z7, Z7
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamAlong512Pairs8x4(c *streamBlock)
+// func streamAlong512Pairs8x4(c *streamCall)
 // 4 rows of A by 32 columns.
 TEXT ·streamAlong512Pairs8x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-	MOVQ streamBlock_table(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z20
 	VMOVDQU64 64(AX), Z21
 	VMOVDQU64 128(AX), Z22
@@ -3098,56 +3098,56 @@ start:
 	VPXORD Z29, Z29, Z29
 	VPXORD Z30, Z30, Z30
 	VPXORD Z31, Z31, Z31
-	MOVQ streamBlock_each(DI), AX
-	MOVQ AX, streamBlock_left(DI)
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
 
 loop:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y0
 	VMOVUPS 32(AX)(SI*1), Y8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y4
 	VMOVUPS 32(AX)(SI*1), Y12
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y1
 	VMOVUPS 32(AX)(SI*1), Y9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y5
 	VMOVUPS 32(AX)(SI*1), Y13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y2
 	VMOVUPS 32(AX)(SI*1), Y10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y6
 	VMOVUPS 32(AX)(SI*1), Y14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y3
 	VMOVUPS 32(AX)(SI*1), Y11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y7
 	VMOVUPS 32(AX)(SI*1), Y15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
 	VUNPCKLPS Z3, Z2, Z16
@@ -3174,7 +3174,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z16, Z0
 	VMOVDQA64 Z16, Z1
@@ -3193,7 +3193,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x09 // VDPBF16PS.BCST 36(DX), Z1, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x0A // VDPBF16PS.BCST 40(DX), Z1, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x0B // VDPBF16PS.BCST 44(DX), Z1, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z17, Z0
 	VMOVDQA64 Z17, Z1
@@ -3212,7 +3212,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x19 // VDPBF16PS.BCST 100(DX), Z1, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x1A // VDPBF16PS.BCST 104(DX), Z1, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x1B // VDPBF16PS.BCST 108(DX), Z1, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z18, Z0
 	VMOVDQA64 Z18, Z1
@@ -3231,7 +3231,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x29 // VDPBF16PS.BCST 164(DX), Z1, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x2A // VDPBF16PS.BCST 168(DX), Z1, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x2B // VDPBF16PS.BCST 172(DX), Z1, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z19, Z0
 	VMOVDQA64 Z19, Z1
@@ -3250,7 +3250,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x39 // VDPBF16PS.BCST 228(DX), Z1, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x3A // VDPBF16PS.BCST 232(DX), Z1, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x3B // VDPBF16PS.BCST 236(DX), Z1, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z4, Z0
 	VMOVDQA64 Z4, Z1
@@ -3269,7 +3269,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x49 // VDPBF16PS.BCST 292(DX), Z1, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x4A // VDPBF16PS.BCST 296(DX), Z1, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x4B // VDPBF16PS.BCST 300(DX), Z1, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z5, Z0
 	VMOVDQA64 Z5, Z1
@@ -3288,7 +3288,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x59 // VDPBF16PS.BCST 356(DX), Z1, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x5A // VDPBF16PS.BCST 360(DX), Z1, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x5B // VDPBF16PS.BCST 364(DX), Z1, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z6, Z0
 	VMOVDQA64 Z6, Z1
@@ -3307,7 +3307,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x69 // VDPBF16PS.BCST 420(DX), Z1, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x6A // VDPBF16PS.BCST 424(DX), Z1, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x6B // VDPBF16PS.BCST 428(DX), Z1, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z7, Z0
 	VMOVDQA64 Z7, Z1
@@ -3350,7 +3350,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z16, Z8
 	VMOVDQA64 Z16, Z9
@@ -3369,7 +3369,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x8A; BYTE $0x24; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 548(DX), Z9, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x92; BYTE $0x28; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 552(DX), Z9, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x9A; BYTE $0x2C; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 556(DX), Z9, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z17, Z8
 	VMOVDQA64 Z17, Z9
@@ -3388,7 +3388,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x8A; BYTE $0x64; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 612(DX), Z9, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x92; BYTE $0x68; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 616(DX), Z9, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x9A; BYTE $0x6C; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 620(DX), Z9, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z18, Z8
 	VMOVDQA64 Z18, Z9
@@ -3407,7 +3407,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x8A; BYTE $0xA4; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 676(DX), Z9, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x92; BYTE $0xA8; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 680(DX), Z9, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x9A; BYTE $0xAC; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 684(DX), Z9, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z19, Z8
 	VMOVDQA64 Z19, Z9
@@ -3426,7 +3426,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x8A; BYTE $0xE4; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 740(DX), Z9, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x92; BYTE $0xE8; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 744(DX), Z9, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x9A; BYTE $0xEC; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 748(DX), Z9, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z12, Z8
 	VMOVDQA64 Z12, Z9
@@ -3445,7 +3445,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x8A; BYTE $0x24; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 804(DX), Z9, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x92; BYTE $0x28; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 808(DX), Z9, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x9A; BYTE $0x2C; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 812(DX), Z9, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z13, Z8
 	VMOVDQA64 Z13, Z9
@@ -3464,7 +3464,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x8A; BYTE $0x64; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 868(DX), Z9, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x92; BYTE $0x68; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 872(DX), Z9, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x9A; BYTE $0x6C; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 876(DX), Z9, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z14, Z8
 	VMOVDQA64 Z14, Z9
@@ -3483,7 +3483,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x8A; BYTE $0xA4; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 932(DX), Z9, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x92; BYTE $0xA8; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 936(DX), Z9, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x9A; BYTE $0xAC; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 940(DX), Z9, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z15, Z8
 	VMOVDQA64 Z15, Z9
@@ -3505,56 +3505,56 @@ loop:
 	ADDQ $1024, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
-	CMPQ R10, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R10
-	CMPQ streamBlock_lone(DI), $0
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
+	CMPQ streamCall_lone(DI), $0
 	JNE next
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y0
 	VMOVUPS 32(AX)(BX*1), Y8
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z8, Z8
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y4
 	VMOVUPS 32(AX)(BX*1), Y12
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z4, Z4
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z12, Z12
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y1
 	VMOVUPS 32(AX)(BX*1), Y9
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z9, Z9
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y5
 	VMOVUPS 32(AX)(BX*1), Y13
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z5, Z5
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z13, Z13
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y2
 	VMOVUPS 32(AX)(BX*1), Y10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z10, Z10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y6
 	VMOVUPS 32(AX)(BX*1), Y14
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z6, Z6
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z14, Z14
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y3
 	VMOVUPS 32(AX)(BX*1), Y11
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z11, Z11
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y7
 	VMOVUPS 32(AX)(BX*1), Y15
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z7, Z7
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z15, Z15
 	VUNPCKLPS Z3, Z2, Z16
@@ -3581,7 +3581,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z16, Z0
 	VMOVDQA64 Z16, Z1
@@ -3600,7 +3600,7 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x09 // VDPBF16PS.BCST 36(R9), Z1, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x0A // VDPBF16PS.BCST 40(R9), Z1, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x0B // VDPBF16PS.BCST 44(R9), Z1, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z17, Z0
 	VMOVDQA64 Z17, Z1
@@ -3619,7 +3619,7 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x19 // VDPBF16PS.BCST 100(R9), Z1, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x1A // VDPBF16PS.BCST 104(R9), Z1, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x1B // VDPBF16PS.BCST 108(R9), Z1, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z18, Z0
 	VMOVDQA64 Z18, Z1
@@ -3638,7 +3638,7 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x29 // VDPBF16PS.BCST 164(R9), Z1, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x2A // VDPBF16PS.BCST 168(R9), Z1, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x2B // VDPBF16PS.BCST 172(R9), Z1, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z19, Z0
 	VMOVDQA64 Z19, Z1
@@ -3657,7 +3657,7 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x39 // VDPBF16PS.BCST 228(R9), Z1, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x3A // VDPBF16PS.BCST 232(R9), Z1, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x3B // VDPBF16PS.BCST 236(R9), Z1, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z4, Z0
 	VMOVDQA64 Z4, Z1
@@ -3676,7 +3676,7 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x49 // VDPBF16PS.BCST 292(R9), Z1, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x4A // VDPBF16PS.BCST 296(R9), Z1, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x4B // VDPBF16PS.BCST 300(R9), Z1, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z5, Z0
 	VMOVDQA64 Z5, Z1
@@ -3695,7 +3695,7 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x59 // VDPBF16PS.BCST 356(R9), Z1, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x5A // VDPBF16PS.BCST 360(R9), Z1, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x5B // VDPBF16PS.BCST 364(R9), Z1, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z6, Z0
 	VMOVDQA64 Z6, Z1
@@ -3714,7 +3714,7 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x69 // VDPBF16PS.BCST 420(R9), Z1, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x6A // VDPBF16PS.BCST 424(R9), Z1, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x6B // VDPBF16PS.BCST 428(R9), Z1, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z7, Z0
 	VMOVDQA64 Z7, Z1
@@ -3757,7 +3757,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z16, Z8
 	VMOVDQA64 Z16, Z9
@@ -3776,7 +3776,7 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xA9; BYTE $0x24; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 548(R9), Z9, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xB1; BYTE $0x28; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 552(R9), Z9, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xB9; BYTE $0x2C; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 556(R9), Z9, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z17, Z8
 	VMOVDQA64 Z17, Z9
@@ -3795,7 +3795,7 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xA9; BYTE $0x64; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 612(R9), Z9, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xB1; BYTE $0x68; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 616(R9), Z9, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xB9; BYTE $0x6C; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 620(R9), Z9, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z18, Z8
 	VMOVDQA64 Z18, Z9
@@ -3814,7 +3814,7 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xA9; BYTE $0xA4; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 676(R9), Z9, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xB1; BYTE $0xA8; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 680(R9), Z9, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xB9; BYTE $0xAC; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 684(R9), Z9, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z19, Z8
 	VMOVDQA64 Z19, Z9
@@ -3833,7 +3833,7 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xA9; BYTE $0xE4; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 740(R9), Z9, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xB1; BYTE $0xE8; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 744(R9), Z9, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xB9; BYTE $0xEC; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 748(R9), Z9, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z12, Z8
 	VMOVDQA64 Z12, Z9
@@ -3852,7 +3852,7 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xA9; BYTE $0x24; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 804(R9), Z9, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xB1; BYTE $0x28; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 808(R9), Z9, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xB9; BYTE $0x2C; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 812(R9), Z9, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z13, Z8
 	VMOVDQA64 Z13, Z9
@@ -3871,7 +3871,7 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xA9; BYTE $0x64; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 868(R9), Z9, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xB1; BYTE $0x68; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 872(R9), Z9, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xB9; BYTE $0x6C; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 876(R9), Z9, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z14, Z8
 	VMOVDQA64 Z14, Z9
@@ -3890,7 +3890,7 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xA9; BYTE $0xA4; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 932(R9), Z9, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xB1; BYTE $0xA8; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 936(R9), Z9, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xB9; BYTE $0xAC; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 940(R9), Z9, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z15, Z8
 	VMOVDQA64 Z15, Z9
@@ -3912,99 +3912,99 @@ loop:
 	ADDQ $1024, R9
 	ADDQ $64, BX
 	ADDQ $64, R11
-	CMPQ R11, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R11
+	CMPQ R11, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R11
 
 next:
-	DECQ streamBlock_k(DI)
+	DECQ streamCall_k(DI)
 	JZ sums
-	DECQ streamBlock_left(DI)
+	DECQ streamCall_left(DI)
 	JNZ loop
 
 sums:
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS (AX), Z24, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS (AX), Z25, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS (AX), Z26, Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS (AX), Z27, Z27
 
 added0x1:
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS (AX), Z28, Z28
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS (AX), Z29, Z29
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS (AX), Z30, Z30
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS (AX), Z31, Z31
 
 added1x1:
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z31, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z30, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z29, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z28, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
-	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
-	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
-	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z27, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z26, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z25, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
-	CMPQ streamBlock_k(DI), $0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	CMPQ streamCall_k(DI), $0
 	JNE start
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
-// func streamAcross512Pairs8x6(c *streamBlock)
+// func streamAcross512Pairs8x6(c *streamCall)
 // 6 rows of A by 32 columns.
 TEXT ·streamAcross512Pairs8x6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -4012,7 +4012,7 @@ TEXT ·streamAcross512Pairs8x6(SB), NOSPLIT, $0-8
 	KXNORQ K4, K4, K4
 	KXNORQ K5, K5, K5
 	KXNORQ K6, K6, K6
-	MOVQ streamBlock_table(DI), AX
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z26
 	VMOVDQU64 64(AX), Z27
 	VMOVDQU64 128(AX), Z28
@@ -4033,25 +4033,25 @@ block:
 	KMOVQ AX, K6
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z2
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z6
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z10
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z11
 	JMP start0x2
@@ -4071,15 +4071,15 @@ zero0x2:
 	VPXORD Z11, Z11, Z11
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $2, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	LEAQ (R13)(R9*1), R12
@@ -4191,22 +4191,22 @@ rest:
 	BYTE $0x62; BYTE $0x12; BYTE $0x76; BYTE $0x40; BYTE $0x52; BYTE $0xD9 // VDPBF16PS Z25, Z17, Z11
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, K1, 0(AX)(R8*1)
 	VMOVUPS Z11, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, K1, 0(AX)(R8*1)
 	VMOVUPS Z7, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, K1, 0(AX)(R8*1)
 	VMOVUPS Z3, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	ADDQ $32, R10
@@ -4216,43 +4216,43 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamPanels512Pairs8x6(c *streamBlock)
+// func streamPanels512Pairs8x6(c *streamCall)
 // 6 rows of A by 32 columns.
 TEXT ·streamPanels512Pairs8x6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ streamBlock_table(DI), AX
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z26
 	VMOVDQU64 64(AX), Z27
 	VMOVDQU64 128(AX), Z28
 	VMOVDQU64 192(AX), Z29
 	VMOVDQU64 ·panelPairs8<>(SB), Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z6
 	VMOVUPS 64(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS 0(AX), Z10
 	VMOVUPS 64(AX), Z11
 	JMP start0x2
@@ -4306,61 +4306,61 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z6, Z6
 	VADDPS 64(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VADDPS 0(AX), Z10, Z10
 	VADDPS 64(AX), Z11, Z11
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamAlong512Pairs8x6(c *streamBlock)
+// func streamAlong512Pairs8x6(c *streamCall)
 // 6 rows of A by 16 columns.
 TEXT ·streamAlong512Pairs8x6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ streamBlock_table(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z20
 	VMOVDQU64 64(AX), Z21
 	VMOVDQU64 128(AX), Z22
@@ -4373,56 +4373,56 @@ start:
 	VPXORD Z27, Z27, Z27
 	VPXORD Z28, Z28, Z28
 	VPXORD Z29, Z29, Z29
-	MOVQ streamBlock_each(DI), AX
-	MOVQ AX, streamBlock_left(DI)
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
 
 loop:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y0
 	VMOVUPS 32(AX)(SI*1), Y8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y4
 	VMOVUPS 32(AX)(SI*1), Y12
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y1
 	VMOVUPS 32(AX)(SI*1), Y9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y5
 	VMOVUPS 32(AX)(SI*1), Y13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y2
 	VMOVUPS 32(AX)(SI*1), Y10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y6
 	VMOVUPS 32(AX)(SI*1), Y14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y3
 	VMOVUPS 32(AX)(SI*1), Y11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y7
 	VMOVUPS 32(AX)(SI*1), Y15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
 	VUNPCKLPS Z3, Z2, Z16
@@ -4449,7 +4449,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z16, Z0
 	VMOVDQA64 Z16, Z1
@@ -4472,7 +4472,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x0B // VDPBF16PS.BCST 44(DX), Z1, Z27
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x0C // VDPBF16PS.BCST 48(DX), Z1, Z28
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x0D // VDPBF16PS.BCST 52(DX), Z1, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z17, Z0
 	VMOVDQA64 Z17, Z1
@@ -4495,7 +4495,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x1B // VDPBF16PS.BCST 108(DX), Z1, Z27
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x1C // VDPBF16PS.BCST 112(DX), Z1, Z28
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x1D // VDPBF16PS.BCST 116(DX), Z1, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z18, Z0
 	VMOVDQA64 Z18, Z1
@@ -4518,7 +4518,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x2B // VDPBF16PS.BCST 172(DX), Z1, Z27
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x2C // VDPBF16PS.BCST 176(DX), Z1, Z28
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x2D // VDPBF16PS.BCST 180(DX), Z1, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z19, Z0
 	VMOVDQA64 Z19, Z1
@@ -4541,7 +4541,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x3B // VDPBF16PS.BCST 236(DX), Z1, Z27
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x3C // VDPBF16PS.BCST 240(DX), Z1, Z28
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x3D // VDPBF16PS.BCST 244(DX), Z1, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z4, Z0
 	VMOVDQA64 Z4, Z1
@@ -4564,7 +4564,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x4B // VDPBF16PS.BCST 300(DX), Z1, Z27
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x4C // VDPBF16PS.BCST 304(DX), Z1, Z28
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x4D // VDPBF16PS.BCST 308(DX), Z1, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z5, Z0
 	VMOVDQA64 Z5, Z1
@@ -4587,7 +4587,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x5B // VDPBF16PS.BCST 364(DX), Z1, Z27
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x5C // VDPBF16PS.BCST 368(DX), Z1, Z28
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x5D // VDPBF16PS.BCST 372(DX), Z1, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z6, Z0
 	VMOVDQA64 Z6, Z1
@@ -4610,7 +4610,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x6B // VDPBF16PS.BCST 428(DX), Z1, Z27
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x6C // VDPBF16PS.BCST 432(DX), Z1, Z28
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x6D // VDPBF16PS.BCST 436(DX), Z1, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z7, Z0
 	VMOVDQA64 Z7, Z1
@@ -4657,7 +4657,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z16, Z8
 	VMOVDQA64 Z16, Z9
@@ -4680,7 +4680,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x9A; BYTE $0x2C; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 556(DX), Z9, Z27
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xA2; BYTE $0x30; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 560(DX), Z9, Z28
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xAA; BYTE $0x34; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 564(DX), Z9, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z17, Z8
 	VMOVDQA64 Z17, Z9
@@ -4703,7 +4703,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x9A; BYTE $0x6C; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 620(DX), Z9, Z27
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xA2; BYTE $0x70; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 624(DX), Z9, Z28
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xAA; BYTE $0x74; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 628(DX), Z9, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z18, Z8
 	VMOVDQA64 Z18, Z9
@@ -4726,7 +4726,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x9A; BYTE $0xAC; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 684(DX), Z9, Z27
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xA2; BYTE $0xB0; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 688(DX), Z9, Z28
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xAA; BYTE $0xB4; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 692(DX), Z9, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z19, Z8
 	VMOVDQA64 Z19, Z9
@@ -4749,7 +4749,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x9A; BYTE $0xEC; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 748(DX), Z9, Z27
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xA2; BYTE $0xF0; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 752(DX), Z9, Z28
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xAA; BYTE $0xF4; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 756(DX), Z9, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z12, Z8
 	VMOVDQA64 Z12, Z9
@@ -4772,7 +4772,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x9A; BYTE $0x2C; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 812(DX), Z9, Z27
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xA2; BYTE $0x30; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 816(DX), Z9, Z28
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xAA; BYTE $0x34; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 820(DX), Z9, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z13, Z8
 	VMOVDQA64 Z13, Z9
@@ -4795,7 +4795,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x9A; BYTE $0x6C; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 876(DX), Z9, Z27
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xA2; BYTE $0x70; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 880(DX), Z9, Z28
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xAA; BYTE $0x74; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 884(DX), Z9, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z14, Z8
 	VMOVDQA64 Z14, Z9
@@ -4818,7 +4818,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x9A; BYTE $0xAC; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 940(DX), Z9, Z27
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xA2; BYTE $0xB0; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 944(DX), Z9, Z28
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xAA; BYTE $0xB4; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 948(DX), Z9, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z15, Z8
 	VMOVDQA64 Z15, Z9
@@ -4844,74 +4844,74 @@ loop:
 	ADDQ $1024, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
-	CMPQ R10, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R10
-	DECQ streamBlock_k(DI)
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
+	DECQ streamCall_k(DI)
 	JZ sums
-	DECQ streamBlock_left(DI)
+	DECQ streamCall_left(DI)
 	JNZ loop
 
 sums:
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS (AX), Z24, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS (AX), Z25, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS (AX), Z26, Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS (AX), Z27, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VADDPS (AX), Z28, Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VADDPS (AX), Z29, Z29
 
 added0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z29, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z28, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z27, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z26, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z25, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI)
-	CMPQ streamBlock_k(DI), $0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI)
+	CMPQ streamCall_k(DI), $0
 	JNE start
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
-// func streamAcross512Pairs8x8(c *streamBlock)
+// func streamAcross512Pairs8x8(c *streamCall)
 // 8 rows of A by 32 columns.
 TEXT ·streamAcross512Pairs8x8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -4919,7 +4919,7 @@ TEXT ·streamAcross512Pairs8x8(SB), NOSPLIT, $0-8
 	KXNORQ K4, K4, K4
 	KXNORQ K5, K5, K5
 	KXNORQ K6, K6, K6
-	MOVQ streamBlock_table(DI), AX
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z26
 	VMOVDQU64 64(AX), Z27
 	VMOVDQU64 128(AX), Z28
@@ -4940,31 +4940,31 @@ block:
 	KMOVQ AX, K6
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z2
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z6
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z10
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z12
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z14
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z15
 	JMP start0x2
@@ -4988,15 +4988,15 @@ zero0x2:
 	VPXORD Z15, Z15, Z15
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $2, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	LEAQ (R13)(R9*1), R12
@@ -5126,28 +5126,28 @@ rest:
 	BYTE $0x62; BYTE $0x12; BYTE $0x76; BYTE $0x40; BYTE $0x52; BYTE $0xF9 // VDPBF16PS Z25, Z17, Z15
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, K1, 0(AX)(R8*1)
 	VMOVUPS Z15, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
 	VMOVUPS Z12, K1, 0(AX)(R8*1)
 	VMOVUPS Z13, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, K1, 0(AX)(R8*1)
 	VMOVUPS Z11, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, K1, 0(AX)(R8*1)
 	VMOVUPS Z7, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, K1, 0(AX)(R8*1)
 	VMOVUPS Z3, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	ADDQ $32, R10
@@ -5157,49 +5157,49 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamPanels512Pairs8x8(c *streamBlock)
+// func streamPanels512Pairs8x8(c *streamCall)
 // 8 rows of A by 32 columns.
 TEXT ·streamPanels512Pairs8x8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ streamBlock_table(DI), AX
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z26
 	VMOVDQU64 64(AX), Z27
 	VMOVDQU64 128(AX), Z28
 	VMOVDQU64 192(AX), Z29
 	VMOVDQU64 ·panelPairs8<>(SB), Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z6
 	VMOVUPS 64(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS 0(AX), Z10
 	VMOVUPS 64(AX), Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VMOVUPS 0(AX), Z12
 	VMOVUPS 64(AX), Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VMOVUPS 0(AX), Z14
 	VMOVUPS 64(AX), Z15
 	JMP start0x2
@@ -5263,73 +5263,73 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z6, Z6
 	VADDPS 64(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VADDPS 0(AX), Z10, Z10
 	VADDPS 64(AX), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VADDPS 0(AX), Z12, Z12
 	VADDPS 64(AX), Z13, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VADDPS 0(AX), Z14, Z14
 	VADDPS 64(AX), Z15, Z15
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, 0(AX)
 	VMOVUPS Z15, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
 	VMOVUPS Z12, 0(AX)
 	VMOVUPS Z13, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamAlong512Pairs8x8(c *streamBlock)
+// func streamAlong512Pairs8x8(c *streamCall)
 // 8 rows of A by 16 columns.
 TEXT ·streamAlong512Pairs8x8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ streamBlock_table(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z20
 	VMOVDQU64 64(AX), Z21
 	VMOVDQU64 128(AX), Z22
@@ -5344,56 +5344,56 @@ start:
 	VPXORD Z29, Z29, Z29
 	VPXORD Z30, Z30, Z30
 	VPXORD Z31, Z31, Z31
-	MOVQ streamBlock_each(DI), AX
-	MOVQ AX, streamBlock_left(DI)
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
 
 loop:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y0
 	VMOVUPS 32(AX)(SI*1), Y8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y4
 	VMOVUPS 32(AX)(SI*1), Y12
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y1
 	VMOVUPS 32(AX)(SI*1), Y9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y5
 	VMOVUPS 32(AX)(SI*1), Y13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y2
 	VMOVUPS 32(AX)(SI*1), Y10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y6
 	VMOVUPS 32(AX)(SI*1), Y14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y3
 	VMOVUPS 32(AX)(SI*1), Y11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y7
 	VMOVUPS 32(AX)(SI*1), Y15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
 	VUNPCKLPS Z3, Z2, Z16
@@ -5420,7 +5420,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z16, Z0
 	VMOVDQA64 Z16, Z1
@@ -5447,7 +5447,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x0D // VDPBF16PS.BCST 52(DX), Z1, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x0E // VDPBF16PS.BCST 56(DX), Z1, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x0F // VDPBF16PS.BCST 60(DX), Z1, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z17, Z0
 	VMOVDQA64 Z17, Z1
@@ -5474,7 +5474,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x1D // VDPBF16PS.BCST 116(DX), Z1, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x1E // VDPBF16PS.BCST 120(DX), Z1, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x1F // VDPBF16PS.BCST 124(DX), Z1, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z18, Z0
 	VMOVDQA64 Z18, Z1
@@ -5501,7 +5501,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x2D // VDPBF16PS.BCST 180(DX), Z1, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x2E // VDPBF16PS.BCST 184(DX), Z1, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x2F // VDPBF16PS.BCST 188(DX), Z1, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z19, Z0
 	VMOVDQA64 Z19, Z1
@@ -5528,7 +5528,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x3D // VDPBF16PS.BCST 244(DX), Z1, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x3E // VDPBF16PS.BCST 248(DX), Z1, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x3F // VDPBF16PS.BCST 252(DX), Z1, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z4, Z0
 	VMOVDQA64 Z4, Z1
@@ -5555,7 +5555,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x4D // VDPBF16PS.BCST 308(DX), Z1, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x4E // VDPBF16PS.BCST 312(DX), Z1, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x4F // VDPBF16PS.BCST 316(DX), Z1, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z5, Z0
 	VMOVDQA64 Z5, Z1
@@ -5582,7 +5582,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x5D // VDPBF16PS.BCST 372(DX), Z1, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x5E // VDPBF16PS.BCST 376(DX), Z1, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x5F // VDPBF16PS.BCST 380(DX), Z1, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z6, Z0
 	VMOVDQA64 Z6, Z1
@@ -5609,7 +5609,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x6D // VDPBF16PS.BCST 436(DX), Z1, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x6E // VDPBF16PS.BCST 440(DX), Z1, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x6F // VDPBF16PS.BCST 444(DX), Z1, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z7, Z0
 	VMOVDQA64 Z7, Z1
@@ -5660,7 +5660,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z16, Z8
 	VMOVDQA64 Z16, Z9
@@ -5687,7 +5687,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xAA; BYTE $0x34; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 564(DX), Z9, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xB2; BYTE $0x38; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 568(DX), Z9, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xBA; BYTE $0x3C; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 572(DX), Z9, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z17, Z8
 	VMOVDQA64 Z17, Z9
@@ -5714,7 +5714,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xAA; BYTE $0x74; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 628(DX), Z9, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xB2; BYTE $0x78; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 632(DX), Z9, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xBA; BYTE $0x7C; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 636(DX), Z9, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z18, Z8
 	VMOVDQA64 Z18, Z9
@@ -5741,7 +5741,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xAA; BYTE $0xB4; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 692(DX), Z9, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xB2; BYTE $0xB8; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 696(DX), Z9, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xBA; BYTE $0xBC; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 700(DX), Z9, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z19, Z8
 	VMOVDQA64 Z19, Z9
@@ -5768,7 +5768,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xAA; BYTE $0xF4; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 756(DX), Z9, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xB2; BYTE $0xF8; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 760(DX), Z9, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xBA; BYTE $0xFC; BYTE $0x02; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 764(DX), Z9, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z12, Z8
 	VMOVDQA64 Z12, Z9
@@ -5795,7 +5795,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xAA; BYTE $0x34; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 820(DX), Z9, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xB2; BYTE $0x38; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 824(DX), Z9, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xBA; BYTE $0x3C; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 828(DX), Z9, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z13, Z8
 	VMOVDQA64 Z13, Z9
@@ -5822,7 +5822,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xAA; BYTE $0x74; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 884(DX), Z9, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xB2; BYTE $0x78; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 888(DX), Z9, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xBA; BYTE $0x7C; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 892(DX), Z9, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z14, Z8
 	VMOVDQA64 Z14, Z9
@@ -5849,7 +5849,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xAA; BYTE $0xB4; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 948(DX), Z9, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xB2; BYTE $0xB8; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 952(DX), Z9, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0xBA; BYTE $0xBC; BYTE $0x03; BYTE $0x00; BYTE $0x00 // VDPBF16PS.BCST 956(DX), Z9, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z15, Z8
 	VMOVDQA64 Z15, Z9
@@ -5879,75 +5879,75 @@ loop:
 	ADDQ $1024, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
-	CMPQ R10, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R10
-	DECQ streamBlock_k(DI)
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
+	DECQ streamCall_k(DI)
 	JZ sums
-	DECQ streamBlock_left(DI)
+	DECQ streamCall_left(DI)
 	JNZ loop
 
 sums:
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS (AX), Z24, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS (AX), Z25, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS (AX), Z26, Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS (AX), Z27, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VADDPS (AX), Z28, Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VADDPS (AX), Z29, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VADDPS (AX), Z30, Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VADDPS (AX), Z31, Z31
 
 added0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z31, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
 	VMOVUPS Z30, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z29, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z28, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z27, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z26, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z25, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI)
-	CMPQ streamBlock_k(DI), $0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI)
+	CMPQ streamCall_k(DI), $0
 	JNE start
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -6004,82 +6004,82 @@ rest:
 	VZEROUPPER
 	RET
 
-// func packAlong512Words8x16(c *streamBlock)
+// func packAlong512Words8x16(c *streamCall)
 // Half a panel of 32, in blocks of 64 elements of K.
 TEXT ·packAlong512Words8x16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_table(DI), AX
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z20
 	VMOVDQU64 64(AX), Z21
 	VMOVDQU64 128(AX), Z22
 	VMOVDQU64 192(AX), Z23
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_k(DI), CX
 	XORQ SI, SI
 	MOVQ $256, R10
 
 loop:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y0
 	VMOVUPS 32(AX)(SI*1), Y8
 	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
 	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y4
 	VMOVUPS 32(AX)(SI*1), Y12
 	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
 	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y1
 	VMOVUPS 32(AX)(SI*1), Y9
 	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
 	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y5
 	VMOVUPS 32(AX)(SI*1), Y13
 	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
 	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y2
 	VMOVUPS 32(AX)(SI*1), Y10
 	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
 	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y6
 	VMOVUPS 32(AX)(SI*1), Y14
 	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
 	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y3
 	VMOVUPS 32(AX)(SI*1), Y11
 	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
 	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y7
 	VMOVUPS 32(AX)(SI*1), Y15
 	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
 	PREFETCHT1 (AX)(R10*1)
@@ -6411,14 +6411,14 @@ loop:
 	VZEROUPPER
 	RET
 
-// func streamAcross512Words8x1(c *streamBlock)
+// func streamAcross512Words8x1(c *streamCall)
 // 1 rows of A by 64 columns.
 TEXT ·streamAcross512Words8x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -6426,7 +6426,7 @@ TEXT ·streamAcross512Words8x1(SB), NOSPLIT, $0-8
 	KXNORQ K4, K4, K4
 	KXNORQ K5, K5, K5
 	KXNORQ K6, K6, K6
-	MOVQ streamBlock_table(DI), AX
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z26
 	VMOVDQU64 64(AX), Z27
 	VMOVDQU64 128(AX), Z28
@@ -6450,10 +6450,10 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
@@ -6467,15 +6467,15 @@ zero0x4:
 	VPXORD Z3, Z3, Z3
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -6508,7 +6508,7 @@ loop:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -6520,17 +6520,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamPanels512Words8x1(c *streamBlock)
+// func streamPanels512Words8x1(c *streamCall)
 // 1 rows of A by 128 columns.
 TEXT ·streamPanels512Words8x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ streamBlock_table(DI), AX
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z26
 	VMOVDQU64 64(AX), Z27
 	VMOVDQU64 128(AX), Z28
@@ -6539,12 +6539,12 @@ TEXT ·streamPanels512Words8x1(SB), NOSPLIT, $0-8
 	TESTQ R9, R9
 	JZ one
 	LEAQ (R9)(R9*2), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
@@ -6633,12 +6633,12 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 	VADDPS 128(AX), Z2, Z2
@@ -6649,7 +6649,7 @@ loop:
 	VADDPS 448(AX), Z7, Z7
 
 added0x8:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -6662,12 +6662,12 @@ added0x8:
 	RET
 
 one:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	JMP start0x2
@@ -6699,35 +6699,35 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamAlong512Words8x1(c *streamBlock)
+// func streamAlong512Words8x1(c *streamCall)
 // 1 rows of A by 32 columns.
 TEXT ·streamAlong512Words8x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-	MOVQ streamBlock_table(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z20
 	VMOVDQU64 64(AX), Z21
 	VMOVDQU64 128(AX), Z22
@@ -6736,56 +6736,56 @@ TEXT ·streamAlong512Words8x1(SB), NOSPLIT, $0-8
 start:
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
-	MOVQ streamBlock_each(DI), AX
-	MOVQ AX, streamBlock_left(DI)
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
 
 loop:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y0
 	VMOVUPS 32(AX)(SI*1), Y8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y4
 	VMOVUPS 32(AX)(SI*1), Y12
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y1
 	VMOVUPS 32(AX)(SI*1), Y9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y5
 	VMOVUPS 32(AX)(SI*1), Y13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y2
 	VMOVUPS 32(AX)(SI*1), Y10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y6
 	VMOVUPS 32(AX)(SI*1), Y14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y3
 	VMOVUPS 32(AX)(SI*1), Y11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y7
 	VMOVUPS 32(AX)(SI*1), Y15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
 	VUNPCKLPS Z3, Z2, Z16
@@ -6812,7 +6812,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z16, Z0
 	VMOVDQA64 Z16, Z1
@@ -6831,7 +6831,7 @@ loop:
 	VFMADD231PS.BCST 32(DX), Z0, Z24
 	VFMADD231PS.BCST 64(DX), Z3, Z24
 	VFMADD231PS.BCST 96(DX), Z1, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z17, Z0
 	VMOVDQA64 Z17, Z1
@@ -6850,7 +6850,7 @@ loop:
 	VFMADD231PS.BCST 160(DX), Z0, Z24
 	VFMADD231PS.BCST 192(DX), Z3, Z24
 	VFMADD231PS.BCST 224(DX), Z1, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z18, Z0
 	VMOVDQA64 Z18, Z1
@@ -6869,7 +6869,7 @@ loop:
 	VFMADD231PS.BCST 288(DX), Z0, Z24
 	VFMADD231PS.BCST 320(DX), Z3, Z24
 	VFMADD231PS.BCST 352(DX), Z1, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z19, Z0
 	VMOVDQA64 Z19, Z1
@@ -6888,7 +6888,7 @@ loop:
 	VFMADD231PS.BCST 416(DX), Z0, Z24
 	VFMADD231PS.BCST 448(DX), Z3, Z24
 	VFMADD231PS.BCST 480(DX), Z1, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z4, Z0
 	VMOVDQA64 Z4, Z1
@@ -6907,7 +6907,7 @@ loop:
 	VFMADD231PS.BCST 544(DX), Z0, Z24
 	VFMADD231PS.BCST 576(DX), Z3, Z24
 	VFMADD231PS.BCST 608(DX), Z1, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z5, Z0
 	VMOVDQA64 Z5, Z1
@@ -6926,7 +6926,7 @@ loop:
 	VFMADD231PS.BCST 672(DX), Z0, Z24
 	VFMADD231PS.BCST 704(DX), Z3, Z24
 	VFMADD231PS.BCST 736(DX), Z1, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z6, Z0
 	VMOVDQA64 Z6, Z1
@@ -6945,7 +6945,7 @@ loop:
 	VFMADD231PS.BCST 800(DX), Z0, Z24
 	VFMADD231PS.BCST 832(DX), Z3, Z24
 	VFMADD231PS.BCST 864(DX), Z1, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z7, Z0
 	VMOVDQA64 Z7, Z1
@@ -6988,7 +6988,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z16, Z8
 	VMOVDQA64 Z16, Z9
@@ -7007,7 +7007,7 @@ loop:
 	VFMADD231PS.BCST 1056(DX), Z8, Z24
 	VFMADD231PS.BCST 1088(DX), Z11, Z24
 	VFMADD231PS.BCST 1120(DX), Z9, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z17, Z8
 	VMOVDQA64 Z17, Z9
@@ -7026,7 +7026,7 @@ loop:
 	VFMADD231PS.BCST 1184(DX), Z8, Z24
 	VFMADD231PS.BCST 1216(DX), Z11, Z24
 	VFMADD231PS.BCST 1248(DX), Z9, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z18, Z8
 	VMOVDQA64 Z18, Z9
@@ -7045,7 +7045,7 @@ loop:
 	VFMADD231PS.BCST 1312(DX), Z8, Z24
 	VFMADD231PS.BCST 1344(DX), Z11, Z24
 	VFMADD231PS.BCST 1376(DX), Z9, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z19, Z8
 	VMOVDQA64 Z19, Z9
@@ -7064,7 +7064,7 @@ loop:
 	VFMADD231PS.BCST 1440(DX), Z8, Z24
 	VFMADD231PS.BCST 1472(DX), Z11, Z24
 	VFMADD231PS.BCST 1504(DX), Z9, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z12, Z8
 	VMOVDQA64 Z12, Z9
@@ -7083,7 +7083,7 @@ loop:
 	VFMADD231PS.BCST 1568(DX), Z8, Z24
 	VFMADD231PS.BCST 1600(DX), Z11, Z24
 	VFMADD231PS.BCST 1632(DX), Z9, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z13, Z8
 	VMOVDQA64 Z13, Z9
@@ -7102,7 +7102,7 @@ loop:
 	VFMADD231PS.BCST 1696(DX), Z8, Z24
 	VFMADD231PS.BCST 1728(DX), Z11, Z24
 	VFMADD231PS.BCST 1760(DX), Z9, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z14, Z8
 	VMOVDQA64 Z14, Z9
@@ -7121,7 +7121,7 @@ loop:
 	VFMADD231PS.BCST 1824(DX), Z8, Z24
 	VFMADD231PS.BCST 1856(DX), Z11, Z24
 	VFMADD231PS.BCST 1888(DX), Z9, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z15, Z8
 	VMOVDQA64 Z15, Z9
@@ -7143,56 +7143,56 @@ loop:
 	ADDQ $2048, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
-	CMPQ R10, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R10
-	CMPQ streamBlock_lone(DI), $0
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
+	CMPQ streamCall_lone(DI), $0
 	JNE next
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y0
 	VMOVUPS 32(AX)(BX*1), Y8
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z8, Z8
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y4
 	VMOVUPS 32(AX)(BX*1), Y12
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z4, Z4
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z12, Z12
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y1
 	VMOVUPS 32(AX)(BX*1), Y9
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z9, Z9
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y5
 	VMOVUPS 32(AX)(BX*1), Y13
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z5, Z5
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z13, Z13
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y2
 	VMOVUPS 32(AX)(BX*1), Y10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z10, Z10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y6
 	VMOVUPS 32(AX)(BX*1), Y14
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z6, Z6
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z14, Z14
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y3
 	VMOVUPS 32(AX)(BX*1), Y11
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z11, Z11
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y7
 	VMOVUPS 32(AX)(BX*1), Y15
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z7, Z7
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z15, Z15
 	VUNPCKLPS Z3, Z2, Z16
@@ -7219,7 +7219,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z16, Z0
 	VMOVDQA64 Z16, Z1
@@ -7238,7 +7238,7 @@ loop:
 	VFMADD231PS.BCST 32(R9), Z0, Z25
 	VFMADD231PS.BCST 64(R9), Z3, Z25
 	VFMADD231PS.BCST 96(R9), Z1, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z17, Z0
 	VMOVDQA64 Z17, Z1
@@ -7257,7 +7257,7 @@ loop:
 	VFMADD231PS.BCST 160(R9), Z0, Z25
 	VFMADD231PS.BCST 192(R9), Z3, Z25
 	VFMADD231PS.BCST 224(R9), Z1, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z18, Z0
 	VMOVDQA64 Z18, Z1
@@ -7276,7 +7276,7 @@ loop:
 	VFMADD231PS.BCST 288(R9), Z0, Z25
 	VFMADD231PS.BCST 320(R9), Z3, Z25
 	VFMADD231PS.BCST 352(R9), Z1, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z19, Z0
 	VMOVDQA64 Z19, Z1
@@ -7295,7 +7295,7 @@ loop:
 	VFMADD231PS.BCST 416(R9), Z0, Z25
 	VFMADD231PS.BCST 448(R9), Z3, Z25
 	VFMADD231PS.BCST 480(R9), Z1, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z4, Z0
 	VMOVDQA64 Z4, Z1
@@ -7314,7 +7314,7 @@ loop:
 	VFMADD231PS.BCST 544(R9), Z0, Z25
 	VFMADD231PS.BCST 576(R9), Z3, Z25
 	VFMADD231PS.BCST 608(R9), Z1, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z5, Z0
 	VMOVDQA64 Z5, Z1
@@ -7333,7 +7333,7 @@ loop:
 	VFMADD231PS.BCST 672(R9), Z0, Z25
 	VFMADD231PS.BCST 704(R9), Z3, Z25
 	VFMADD231PS.BCST 736(R9), Z1, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z6, Z0
 	VMOVDQA64 Z6, Z1
@@ -7352,7 +7352,7 @@ loop:
 	VFMADD231PS.BCST 800(R9), Z0, Z25
 	VFMADD231PS.BCST 832(R9), Z3, Z25
 	VFMADD231PS.BCST 864(R9), Z1, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z7, Z0
 	VMOVDQA64 Z7, Z1
@@ -7395,7 +7395,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z16, Z8
 	VMOVDQA64 Z16, Z9
@@ -7414,7 +7414,7 @@ loop:
 	VFMADD231PS.BCST 1056(R9), Z8, Z25
 	VFMADD231PS.BCST 1088(R9), Z11, Z25
 	VFMADD231PS.BCST 1120(R9), Z9, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z17, Z8
 	VMOVDQA64 Z17, Z9
@@ -7433,7 +7433,7 @@ loop:
 	VFMADD231PS.BCST 1184(R9), Z8, Z25
 	VFMADD231PS.BCST 1216(R9), Z11, Z25
 	VFMADD231PS.BCST 1248(R9), Z9, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z18, Z8
 	VMOVDQA64 Z18, Z9
@@ -7452,7 +7452,7 @@ loop:
 	VFMADD231PS.BCST 1312(R9), Z8, Z25
 	VFMADD231PS.BCST 1344(R9), Z11, Z25
 	VFMADD231PS.BCST 1376(R9), Z9, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z19, Z8
 	VMOVDQA64 Z19, Z9
@@ -7471,7 +7471,7 @@ loop:
 	VFMADD231PS.BCST 1440(R9), Z8, Z25
 	VFMADD231PS.BCST 1472(R9), Z11, Z25
 	VFMADD231PS.BCST 1504(R9), Z9, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z12, Z8
 	VMOVDQA64 Z12, Z9
@@ -7490,7 +7490,7 @@ loop:
 	VFMADD231PS.BCST 1568(R9), Z8, Z25
 	VFMADD231PS.BCST 1600(R9), Z11, Z25
 	VFMADD231PS.BCST 1632(R9), Z9, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z13, Z8
 	VMOVDQA64 Z13, Z9
@@ -7509,7 +7509,7 @@ loop:
 	VFMADD231PS.BCST 1696(R9), Z8, Z25
 	VFMADD231PS.BCST 1728(R9), Z11, Z25
 	VFMADD231PS.BCST 1760(R9), Z9, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z14, Z8
 	VMOVDQA64 Z14, Z9
@@ -7528,7 +7528,7 @@ loop:
 	VFMADD231PS.BCST 1824(R9), Z8, Z25
 	VFMADD231PS.BCST 1856(R9), Z11, Z25
 	VFMADD231PS.BCST 1888(R9), Z9, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z15, Z8
 	VMOVDQA64 Z15, Z9
@@ -7550,63 +7550,63 @@ loop:
 	ADDQ $2048, R9
 	ADDQ $64, BX
 	ADDQ $64, R11
-	CMPQ R11, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R11
+	CMPQ R11, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R11
 
 next:
-	DECQ streamBlock_k(DI)
+	DECQ streamCall_k(DI)
 	JZ sums
-	DECQ streamBlock_left(DI)
+	DECQ streamCall_left(DI)
 	JNZ loop
 
 sums:
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS (AX), Z24, Z24
 
 added0x1:
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS (AX), Z25, Z25
 
 added1x1:
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z25, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
-	CMPQ streamBlock_k(DI), $0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	CMPQ streamCall_k(DI), $0
 	JNE start
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
-// func streamAcross512Words8x2(c *streamBlock)
+// func streamAcross512Words8x2(c *streamCall)
 // 2 rows of A by 64 columns.
 TEXT ·streamAcross512Words8x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -7614,7 +7614,7 @@ TEXT ·streamAcross512Words8x2(SB), NOSPLIT, $0-8
 	KXNORQ K4, K4, K4
 	KXNORQ K5, K5, K5
 	KXNORQ K6, K6, K6
-	MOVQ streamBlock_table(DI), AX
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z26
 	VMOVDQU64 64(AX), Z27
 	VMOVDQU64 128(AX), Z28
@@ -7638,15 +7638,15 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z6
@@ -7664,15 +7664,15 @@ zero0x4:
 	VPXORD Z7, Z7, Z7
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -7710,12 +7710,12 @@ loop:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
 	VMOVUPS Z6, K3, 128(AX)(R8*1)
 	VMOVUPS Z7, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -7727,17 +7727,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamPanels512Words8x2(c *streamBlock)
+// func streamPanels512Words8x2(c *streamCall)
 // 2 rows of A by 128 columns.
 TEXT ·streamPanels512Words8x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ streamBlock_table(DI), AX
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z26
 	VMOVDQU64 64(AX), Z27
 	VMOVDQU64 128(AX), Z28
@@ -7746,12 +7746,12 @@ TEXT ·streamPanels512Words8x2(SB), NOSPLIT, $0-8
 	TESTQ R9, R9
 	JZ one
 	LEAQ (R9)(R9*2), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
@@ -7760,7 +7760,7 @@ TEXT ·streamPanels512Words8x2(SB), NOSPLIT, $0-8
 	VMOVUPS 320(AX), Z5
 	VMOVUPS 384(AX), Z6
 	VMOVUPS 448(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
 	VMOVUPS 128(AX), Z10
@@ -7869,12 +7869,12 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 	VADDPS 128(AX), Z2, Z2
@@ -7883,7 +7883,7 @@ loop:
 	VADDPS 320(AX), Z5, Z5
 	VADDPS 384(AX), Z6, Z6
 	VADDPS 448(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
 	VADDPS 128(AX), Z10, Z10
@@ -7894,7 +7894,7 @@ loop:
 	VADDPS 448(AX), Z15, Z15
 
 added0x8:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
 	VMOVUPS Z10, 128(AX)
@@ -7903,7 +7903,7 @@ added0x8:
 	VMOVUPS Z13, 320(AX)
 	VMOVUPS Z14, 384(AX)
 	VMOVUPS Z15, 448(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -7916,15 +7916,15 @@ added0x8:
 	RET
 
 one:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
 	JMP start0x2
@@ -7961,41 +7961,41 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamAlong512Words8x2(c *streamBlock)
+// func streamAlong512Words8x2(c *streamCall)
 // 2 rows of A by 32 columns.
 TEXT ·streamAlong512Words8x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-	MOVQ streamBlock_table(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z20
 	VMOVDQU64 64(AX), Z21
 	VMOVDQU64 128(AX), Z22
@@ -8006,56 +8006,56 @@ start:
 	VPXORD Z25, Z25, Z25
 	VPXORD Z26, Z26, Z26
 	VPXORD Z27, Z27, Z27
-	MOVQ streamBlock_each(DI), AX
-	MOVQ AX, streamBlock_left(DI)
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
 
 loop:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y0
 	VMOVUPS 32(AX)(SI*1), Y8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y4
 	VMOVUPS 32(AX)(SI*1), Y12
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y1
 	VMOVUPS 32(AX)(SI*1), Y9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y5
 	VMOVUPS 32(AX)(SI*1), Y13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y2
 	VMOVUPS 32(AX)(SI*1), Y10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y6
 	VMOVUPS 32(AX)(SI*1), Y14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y3
 	VMOVUPS 32(AX)(SI*1), Y11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y7
 	VMOVUPS 32(AX)(SI*1), Y15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
 	VUNPCKLPS Z3, Z2, Z16
@@ -8082,7 +8082,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z16, Z0
 	VMOVDQA64 Z16, Z1
@@ -8105,7 +8105,7 @@ loop:
 	VFMADD231PS.BCST 68(DX), Z3, Z25
 	VFMADD231PS.BCST 96(DX), Z1, Z24
 	VFMADD231PS.BCST 100(DX), Z1, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z17, Z0
 	VMOVDQA64 Z17, Z1
@@ -8128,7 +8128,7 @@ loop:
 	VFMADD231PS.BCST 196(DX), Z3, Z25
 	VFMADD231PS.BCST 224(DX), Z1, Z24
 	VFMADD231PS.BCST 228(DX), Z1, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z18, Z0
 	VMOVDQA64 Z18, Z1
@@ -8151,7 +8151,7 @@ loop:
 	VFMADD231PS.BCST 324(DX), Z3, Z25
 	VFMADD231PS.BCST 352(DX), Z1, Z24
 	VFMADD231PS.BCST 356(DX), Z1, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z19, Z0
 	VMOVDQA64 Z19, Z1
@@ -8174,7 +8174,7 @@ loop:
 	VFMADD231PS.BCST 452(DX), Z3, Z25
 	VFMADD231PS.BCST 480(DX), Z1, Z24
 	VFMADD231PS.BCST 484(DX), Z1, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z4, Z0
 	VMOVDQA64 Z4, Z1
@@ -8197,7 +8197,7 @@ loop:
 	VFMADD231PS.BCST 580(DX), Z3, Z25
 	VFMADD231PS.BCST 608(DX), Z1, Z24
 	VFMADD231PS.BCST 612(DX), Z1, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z5, Z0
 	VMOVDQA64 Z5, Z1
@@ -8220,7 +8220,7 @@ loop:
 	VFMADD231PS.BCST 708(DX), Z3, Z25
 	VFMADD231PS.BCST 736(DX), Z1, Z24
 	VFMADD231PS.BCST 740(DX), Z1, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z6, Z0
 	VMOVDQA64 Z6, Z1
@@ -8243,7 +8243,7 @@ loop:
 	VFMADD231PS.BCST 836(DX), Z3, Z25
 	VFMADD231PS.BCST 864(DX), Z1, Z24
 	VFMADD231PS.BCST 868(DX), Z1, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z7, Z0
 	VMOVDQA64 Z7, Z1
@@ -8290,7 +8290,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z16, Z8
 	VMOVDQA64 Z16, Z9
@@ -8313,7 +8313,7 @@ loop:
 	VFMADD231PS.BCST 1092(DX), Z11, Z25
 	VFMADD231PS.BCST 1120(DX), Z9, Z24
 	VFMADD231PS.BCST 1124(DX), Z9, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z17, Z8
 	VMOVDQA64 Z17, Z9
@@ -8336,7 +8336,7 @@ loop:
 	VFMADD231PS.BCST 1220(DX), Z11, Z25
 	VFMADD231PS.BCST 1248(DX), Z9, Z24
 	VFMADD231PS.BCST 1252(DX), Z9, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z18, Z8
 	VMOVDQA64 Z18, Z9
@@ -8359,7 +8359,7 @@ loop:
 	VFMADD231PS.BCST 1348(DX), Z11, Z25
 	VFMADD231PS.BCST 1376(DX), Z9, Z24
 	VFMADD231PS.BCST 1380(DX), Z9, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z19, Z8
 	VMOVDQA64 Z19, Z9
@@ -8382,7 +8382,7 @@ loop:
 	VFMADD231PS.BCST 1476(DX), Z11, Z25
 	VFMADD231PS.BCST 1504(DX), Z9, Z24
 	VFMADD231PS.BCST 1508(DX), Z9, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z12, Z8
 	VMOVDQA64 Z12, Z9
@@ -8405,7 +8405,7 @@ loop:
 	VFMADD231PS.BCST 1604(DX), Z11, Z25
 	VFMADD231PS.BCST 1632(DX), Z9, Z24
 	VFMADD231PS.BCST 1636(DX), Z9, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z13, Z8
 	VMOVDQA64 Z13, Z9
@@ -8428,7 +8428,7 @@ loop:
 	VFMADD231PS.BCST 1732(DX), Z11, Z25
 	VFMADD231PS.BCST 1760(DX), Z9, Z24
 	VFMADD231PS.BCST 1764(DX), Z9, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z14, Z8
 	VMOVDQA64 Z14, Z9
@@ -8451,7 +8451,7 @@ loop:
 	VFMADD231PS.BCST 1860(DX), Z11, Z25
 	VFMADD231PS.BCST 1888(DX), Z9, Z24
 	VFMADD231PS.BCST 1892(DX), Z9, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z15, Z8
 	VMOVDQA64 Z15, Z9
@@ -8477,56 +8477,56 @@ loop:
 	ADDQ $2048, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
-	CMPQ R10, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R10
-	CMPQ streamBlock_lone(DI), $0
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
+	CMPQ streamCall_lone(DI), $0
 	JNE next
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y0
 	VMOVUPS 32(AX)(BX*1), Y8
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z8, Z8
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y4
 	VMOVUPS 32(AX)(BX*1), Y12
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z4, Z4
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z12, Z12
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y1
 	VMOVUPS 32(AX)(BX*1), Y9
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z9, Z9
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y5
 	VMOVUPS 32(AX)(BX*1), Y13
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z5, Z5
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z13, Z13
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y2
 	VMOVUPS 32(AX)(BX*1), Y10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z10, Z10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y6
 	VMOVUPS 32(AX)(BX*1), Y14
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z6, Z6
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z14, Z14
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y3
 	VMOVUPS 32(AX)(BX*1), Y11
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z11, Z11
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y7
 	VMOVUPS 32(AX)(BX*1), Y15
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z7, Z7
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z15, Z15
 	VUNPCKLPS Z3, Z2, Z16
@@ -8553,7 +8553,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z16, Z0
 	VMOVDQA64 Z16, Z1
@@ -8576,7 +8576,7 @@ loop:
 	VFMADD231PS.BCST 68(R9), Z3, Z27
 	VFMADD231PS.BCST 96(R9), Z1, Z26
 	VFMADD231PS.BCST 100(R9), Z1, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z17, Z0
 	VMOVDQA64 Z17, Z1
@@ -8599,7 +8599,7 @@ loop:
 	VFMADD231PS.BCST 196(R9), Z3, Z27
 	VFMADD231PS.BCST 224(R9), Z1, Z26
 	VFMADD231PS.BCST 228(R9), Z1, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z18, Z0
 	VMOVDQA64 Z18, Z1
@@ -8622,7 +8622,7 @@ loop:
 	VFMADD231PS.BCST 324(R9), Z3, Z27
 	VFMADD231PS.BCST 352(R9), Z1, Z26
 	VFMADD231PS.BCST 356(R9), Z1, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z19, Z0
 	VMOVDQA64 Z19, Z1
@@ -8645,7 +8645,7 @@ loop:
 	VFMADD231PS.BCST 452(R9), Z3, Z27
 	VFMADD231PS.BCST 480(R9), Z1, Z26
 	VFMADD231PS.BCST 484(R9), Z1, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z4, Z0
 	VMOVDQA64 Z4, Z1
@@ -8668,7 +8668,7 @@ loop:
 	VFMADD231PS.BCST 580(R9), Z3, Z27
 	VFMADD231PS.BCST 608(R9), Z1, Z26
 	VFMADD231PS.BCST 612(R9), Z1, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z5, Z0
 	VMOVDQA64 Z5, Z1
@@ -8691,7 +8691,7 @@ loop:
 	VFMADD231PS.BCST 708(R9), Z3, Z27
 	VFMADD231PS.BCST 736(R9), Z1, Z26
 	VFMADD231PS.BCST 740(R9), Z1, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z6, Z0
 	VMOVDQA64 Z6, Z1
@@ -8714,7 +8714,7 @@ loop:
 	VFMADD231PS.BCST 836(R9), Z3, Z27
 	VFMADD231PS.BCST 864(R9), Z1, Z26
 	VFMADD231PS.BCST 868(R9), Z1, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z7, Z0
 	VMOVDQA64 Z7, Z1
@@ -8761,7 +8761,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z16, Z8
 	VMOVDQA64 Z16, Z9
@@ -8784,7 +8784,7 @@ loop:
 	VFMADD231PS.BCST 1092(R9), Z11, Z27
 	VFMADD231PS.BCST 1120(R9), Z9, Z26
 	VFMADD231PS.BCST 1124(R9), Z9, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z17, Z8
 	VMOVDQA64 Z17, Z9
@@ -8807,7 +8807,7 @@ loop:
 	VFMADD231PS.BCST 1220(R9), Z11, Z27
 	VFMADD231PS.BCST 1248(R9), Z9, Z26
 	VFMADD231PS.BCST 1252(R9), Z9, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z18, Z8
 	VMOVDQA64 Z18, Z9
@@ -8830,7 +8830,7 @@ loop:
 	VFMADD231PS.BCST 1348(R9), Z11, Z27
 	VFMADD231PS.BCST 1376(R9), Z9, Z26
 	VFMADD231PS.BCST 1380(R9), Z9, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z19, Z8
 	VMOVDQA64 Z19, Z9
@@ -8853,7 +8853,7 @@ loop:
 	VFMADD231PS.BCST 1476(R9), Z11, Z27
 	VFMADD231PS.BCST 1504(R9), Z9, Z26
 	VFMADD231PS.BCST 1508(R9), Z9, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z12, Z8
 	VMOVDQA64 Z12, Z9
@@ -8876,7 +8876,7 @@ loop:
 	VFMADD231PS.BCST 1604(R9), Z11, Z27
 	VFMADD231PS.BCST 1632(R9), Z9, Z26
 	VFMADD231PS.BCST 1636(R9), Z9, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z13, Z8
 	VMOVDQA64 Z13, Z9
@@ -8899,7 +8899,7 @@ loop:
 	VFMADD231PS.BCST 1732(R9), Z11, Z27
 	VFMADD231PS.BCST 1760(R9), Z9, Z26
 	VFMADD231PS.BCST 1764(R9), Z9, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z14, Z8
 	VMOVDQA64 Z14, Z9
@@ -8922,7 +8922,7 @@ loop:
 	VFMADD231PS.BCST 1860(R9), Z11, Z27
 	VFMADD231PS.BCST 1888(R9), Z9, Z26
 	VFMADD231PS.BCST 1892(R9), Z9, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z15, Z8
 	VMOVDQA64 Z15, Z9
@@ -8948,75 +8948,75 @@ loop:
 	ADDQ $2048, R9
 	ADDQ $64, BX
 	ADDQ $64, R11
-	CMPQ R11, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R11
+	CMPQ R11, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R11
 
 next:
-	DECQ streamBlock_k(DI)
+	DECQ streamCall_k(DI)
 	JZ sums
-	DECQ streamBlock_left(DI)
+	DECQ streamCall_left(DI)
 	JNZ loop
 
 sums:
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS (AX), Z24, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS (AX), Z25, Z25
 
 added0x1:
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS (AX), Z26, Z26
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS (AX), Z27, Z27
 
 added1x1:
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z27, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z26, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
-	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z25, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
-	CMPQ streamBlock_k(DI), $0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	CMPQ streamCall_k(DI), $0
 	JNE start
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
-// func streamAcross512Words8x4(c *streamBlock)
+// func streamAcross512Words8x4(c *streamCall)
 // 4 rows of A by 64 columns.
 TEXT ·streamAcross512Words8x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -9024,7 +9024,7 @@ TEXT ·streamAcross512Words8x4(SB), NOSPLIT, $0-8
 	KXNORQ K4, K4, K4
 	KXNORQ K5, K5, K5
 	KXNORQ K6, K6, K6
-	MOVQ streamBlock_table(DI), AX
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z26
 	VMOVDQU64 64(AX), Z27
 	VMOVDQU64 128(AX), Z28
@@ -9048,25 +9048,25 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z6
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z10
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z12
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z13
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z14
@@ -9092,15 +9092,15 @@ zero0x4:
 	VPXORD Z15, Z15, Z15
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -9148,22 +9148,22 @@ loop:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z12, K1, 0(AX)(R8*1)
 	VMOVUPS Z13, K2, 64(AX)(R8*1)
 	VMOVUPS Z14, K3, 128(AX)(R8*1)
 	VMOVUPS Z15, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
 	VMOVUPS Z10, K3, 128(AX)(R8*1)
 	VMOVUPS Z11, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
 	VMOVUPS Z6, K3, 128(AX)(R8*1)
 	VMOVUPS Z7, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -9175,17 +9175,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamPanels512Words8x4(c *streamBlock)
+// func streamPanels512Words8x4(c *streamCall)
 // 4 rows of A by 64 columns.
 TEXT ·streamPanels512Words8x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ streamBlock_table(DI), AX
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z26
 	VMOVDQU64 64(AX), Z27
 	VMOVDQU64 128(AX), Z28
@@ -9194,27 +9194,27 @@ TEXT ·streamPanels512Words8x4(SB), NOSPLIT, $0-8
 	TESTQ R9, R9
 	JZ one
 	LEAQ (R9)(R9*2), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
 	VMOVUPS 192(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
 	VMOVUPS 128(AX), Z6
 	VMOVUPS 192(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
 	VMOVUPS 128(AX), Z10
 	VMOVUPS 192(AX), Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z12
 	VMOVUPS 64(AX), Z13
 	VMOVUPS 128(AX), Z14
@@ -9295,49 +9295,49 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 	VADDPS 128(AX), Z2, Z2
 	VADDPS 192(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
 	VADDPS 128(AX), Z6, Z6
 	VADDPS 192(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
 	VADDPS 128(AX), Z10, Z10
 	VADDPS 192(AX), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z12, Z12
 	VADDPS 64(AX), Z13, Z13
 	VADDPS 128(AX), Z14, Z14
 	VADDPS 192(AX), Z15, Z15
 
 added0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z12, 0(AX)
 	VMOVUPS Z13, 64(AX)
 	VMOVUPS Z14, 128(AX)
 	VMOVUPS Z15, 192(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
 	VMOVUPS Z10, 128(AX)
 	VMOVUPS Z11, 192(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
 	VMOVUPS Z6, 128(AX)
 	VMOVUPS Z7, 192(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -9346,21 +9346,21 @@ added0x4:
 	RET
 
 one:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z6
 	VMOVUPS 64(AX), Z7
 	JMP start0x2
@@ -9407,53 +9407,53 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z6, Z6
 	VADDPS 64(AX), Z7, Z7
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamAlong512Words8x4(c *streamBlock)
+// func streamAlong512Words8x4(c *streamCall)
 // 4 rows of A by 32 columns.
 TEXT ·streamAlong512Words8x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-	MOVQ streamBlock_table(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z20
 	VMOVDQU64 64(AX), Z21
 	VMOVDQU64 128(AX), Z22
@@ -9468,56 +9468,56 @@ start:
 	VPXORD Z29, Z29, Z29
 	VPXORD Z30, Z30, Z30
 	VPXORD Z31, Z31, Z31
-	MOVQ streamBlock_each(DI), AX
-	MOVQ AX, streamBlock_left(DI)
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
 
 loop:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y0
 	VMOVUPS 32(AX)(SI*1), Y8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y4
 	VMOVUPS 32(AX)(SI*1), Y12
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y1
 	VMOVUPS 32(AX)(SI*1), Y9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y5
 	VMOVUPS 32(AX)(SI*1), Y13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y2
 	VMOVUPS 32(AX)(SI*1), Y10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y6
 	VMOVUPS 32(AX)(SI*1), Y14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y3
 	VMOVUPS 32(AX)(SI*1), Y11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y7
 	VMOVUPS 32(AX)(SI*1), Y15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
 	VUNPCKLPS Z3, Z2, Z16
@@ -9544,7 +9544,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z16, Z0
 	VMOVDQA64 Z16, Z1
@@ -9575,7 +9575,7 @@ loop:
 	VFMADD231PS.BCST 100(DX), Z1, Z25
 	VFMADD231PS.BCST 104(DX), Z1, Z26
 	VFMADD231PS.BCST 108(DX), Z1, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z17, Z0
 	VMOVDQA64 Z17, Z1
@@ -9606,7 +9606,7 @@ loop:
 	VFMADD231PS.BCST 228(DX), Z1, Z25
 	VFMADD231PS.BCST 232(DX), Z1, Z26
 	VFMADD231PS.BCST 236(DX), Z1, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z18, Z0
 	VMOVDQA64 Z18, Z1
@@ -9637,7 +9637,7 @@ loop:
 	VFMADD231PS.BCST 356(DX), Z1, Z25
 	VFMADD231PS.BCST 360(DX), Z1, Z26
 	VFMADD231PS.BCST 364(DX), Z1, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z19, Z0
 	VMOVDQA64 Z19, Z1
@@ -9668,7 +9668,7 @@ loop:
 	VFMADD231PS.BCST 484(DX), Z1, Z25
 	VFMADD231PS.BCST 488(DX), Z1, Z26
 	VFMADD231PS.BCST 492(DX), Z1, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z4, Z0
 	VMOVDQA64 Z4, Z1
@@ -9699,7 +9699,7 @@ loop:
 	VFMADD231PS.BCST 612(DX), Z1, Z25
 	VFMADD231PS.BCST 616(DX), Z1, Z26
 	VFMADD231PS.BCST 620(DX), Z1, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z5, Z0
 	VMOVDQA64 Z5, Z1
@@ -9730,7 +9730,7 @@ loop:
 	VFMADD231PS.BCST 740(DX), Z1, Z25
 	VFMADD231PS.BCST 744(DX), Z1, Z26
 	VFMADD231PS.BCST 748(DX), Z1, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z6, Z0
 	VMOVDQA64 Z6, Z1
@@ -9761,7 +9761,7 @@ loop:
 	VFMADD231PS.BCST 868(DX), Z1, Z25
 	VFMADD231PS.BCST 872(DX), Z1, Z26
 	VFMADD231PS.BCST 876(DX), Z1, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z7, Z0
 	VMOVDQA64 Z7, Z1
@@ -9816,7 +9816,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z16, Z8
 	VMOVDQA64 Z16, Z9
@@ -9847,7 +9847,7 @@ loop:
 	VFMADD231PS.BCST 1124(DX), Z9, Z25
 	VFMADD231PS.BCST 1128(DX), Z9, Z26
 	VFMADD231PS.BCST 1132(DX), Z9, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z17, Z8
 	VMOVDQA64 Z17, Z9
@@ -9878,7 +9878,7 @@ loop:
 	VFMADD231PS.BCST 1252(DX), Z9, Z25
 	VFMADD231PS.BCST 1256(DX), Z9, Z26
 	VFMADD231PS.BCST 1260(DX), Z9, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z18, Z8
 	VMOVDQA64 Z18, Z9
@@ -9909,7 +9909,7 @@ loop:
 	VFMADD231PS.BCST 1380(DX), Z9, Z25
 	VFMADD231PS.BCST 1384(DX), Z9, Z26
 	VFMADD231PS.BCST 1388(DX), Z9, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z19, Z8
 	VMOVDQA64 Z19, Z9
@@ -9940,7 +9940,7 @@ loop:
 	VFMADD231PS.BCST 1508(DX), Z9, Z25
 	VFMADD231PS.BCST 1512(DX), Z9, Z26
 	VFMADD231PS.BCST 1516(DX), Z9, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z12, Z8
 	VMOVDQA64 Z12, Z9
@@ -9971,7 +9971,7 @@ loop:
 	VFMADD231PS.BCST 1636(DX), Z9, Z25
 	VFMADD231PS.BCST 1640(DX), Z9, Z26
 	VFMADD231PS.BCST 1644(DX), Z9, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z13, Z8
 	VMOVDQA64 Z13, Z9
@@ -10002,7 +10002,7 @@ loop:
 	VFMADD231PS.BCST 1764(DX), Z9, Z25
 	VFMADD231PS.BCST 1768(DX), Z9, Z26
 	VFMADD231PS.BCST 1772(DX), Z9, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z14, Z8
 	VMOVDQA64 Z14, Z9
@@ -10033,7 +10033,7 @@ loop:
 	VFMADD231PS.BCST 1892(DX), Z9, Z25
 	VFMADD231PS.BCST 1896(DX), Z9, Z26
 	VFMADD231PS.BCST 1900(DX), Z9, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z15, Z8
 	VMOVDQA64 Z15, Z9
@@ -10067,56 +10067,56 @@ loop:
 	ADDQ $2048, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
-	CMPQ R10, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R10
-	CMPQ streamBlock_lone(DI), $0
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
+	CMPQ streamCall_lone(DI), $0
 	JNE next
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y0
 	VMOVUPS 32(AX)(BX*1), Y8
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z8, Z8
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y4
 	VMOVUPS 32(AX)(BX*1), Y12
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z4, Z4
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z12, Z12
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y1
 	VMOVUPS 32(AX)(BX*1), Y9
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z9, Z9
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y5
 	VMOVUPS 32(AX)(BX*1), Y13
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z5, Z5
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z13, Z13
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y2
 	VMOVUPS 32(AX)(BX*1), Y10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z10, Z10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y6
 	VMOVUPS 32(AX)(BX*1), Y14
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z6, Z6
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z14, Z14
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y3
 	VMOVUPS 32(AX)(BX*1), Y11
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z11, Z11
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
 	VMOVUPS 0(AX)(BX*1), Y7
 	VMOVUPS 32(AX)(BX*1), Y15
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(BX*1), Z7, Z7
 	VINSERTF64X4 $1, 32(AX)(BX*1), Z15, Z15
 	VUNPCKLPS Z3, Z2, Z16
@@ -10143,7 +10143,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z16, Z0
 	VMOVDQA64 Z16, Z1
@@ -10174,7 +10174,7 @@ loop:
 	VFMADD231PS.BCST 100(R9), Z1, Z29
 	VFMADD231PS.BCST 104(R9), Z1, Z30
 	VFMADD231PS.BCST 108(R9), Z1, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z17, Z0
 	VMOVDQA64 Z17, Z1
@@ -10205,7 +10205,7 @@ loop:
 	VFMADD231PS.BCST 228(R9), Z1, Z29
 	VFMADD231PS.BCST 232(R9), Z1, Z30
 	VFMADD231PS.BCST 236(R9), Z1, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z18, Z0
 	VMOVDQA64 Z18, Z1
@@ -10236,7 +10236,7 @@ loop:
 	VFMADD231PS.BCST 356(R9), Z1, Z29
 	VFMADD231PS.BCST 360(R9), Z1, Z30
 	VFMADD231PS.BCST 364(R9), Z1, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z19, Z0
 	VMOVDQA64 Z19, Z1
@@ -10267,7 +10267,7 @@ loop:
 	VFMADD231PS.BCST 484(R9), Z1, Z29
 	VFMADD231PS.BCST 488(R9), Z1, Z30
 	VFMADD231PS.BCST 492(R9), Z1, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z4, Z0
 	VMOVDQA64 Z4, Z1
@@ -10298,7 +10298,7 @@ loop:
 	VFMADD231PS.BCST 612(R9), Z1, Z29
 	VFMADD231PS.BCST 616(R9), Z1, Z30
 	VFMADD231PS.BCST 620(R9), Z1, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z5, Z0
 	VMOVDQA64 Z5, Z1
@@ -10329,7 +10329,7 @@ loop:
 	VFMADD231PS.BCST 740(R9), Z1, Z29
 	VFMADD231PS.BCST 744(R9), Z1, Z30
 	VFMADD231PS.BCST 748(R9), Z1, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z6, Z0
 	VMOVDQA64 Z6, Z1
@@ -10360,7 +10360,7 @@ loop:
 	VFMADD231PS.BCST 868(R9), Z1, Z29
 	VFMADD231PS.BCST 872(R9), Z1, Z30
 	VFMADD231PS.BCST 876(R9), Z1, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z7, Z0
 	VMOVDQA64 Z7, Z1
@@ -10415,7 +10415,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z16, Z8
 	VMOVDQA64 Z16, Z9
@@ -10446,7 +10446,7 @@ loop:
 	VFMADD231PS.BCST 1124(R9), Z9, Z29
 	VFMADD231PS.BCST 1128(R9), Z9, Z30
 	VFMADD231PS.BCST 1132(R9), Z9, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z17, Z8
 	VMOVDQA64 Z17, Z9
@@ -10477,7 +10477,7 @@ loop:
 	VFMADD231PS.BCST 1252(R9), Z9, Z29
 	VFMADD231PS.BCST 1256(R9), Z9, Z30
 	VFMADD231PS.BCST 1260(R9), Z9, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z18, Z8
 	VMOVDQA64 Z18, Z9
@@ -10508,7 +10508,7 @@ loop:
 	VFMADD231PS.BCST 1380(R9), Z9, Z29
 	VFMADD231PS.BCST 1384(R9), Z9, Z30
 	VFMADD231PS.BCST 1388(R9), Z9, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z19, Z8
 	VMOVDQA64 Z19, Z9
@@ -10539,7 +10539,7 @@ loop:
 	VFMADD231PS.BCST 1508(R9), Z9, Z29
 	VFMADD231PS.BCST 1512(R9), Z9, Z30
 	VFMADD231PS.BCST 1516(R9), Z9, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z12, Z8
 	VMOVDQA64 Z12, Z9
@@ -10570,7 +10570,7 @@ loop:
 	VFMADD231PS.BCST 1636(R9), Z9, Z29
 	VFMADD231PS.BCST 1640(R9), Z9, Z30
 	VFMADD231PS.BCST 1644(R9), Z9, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z13, Z8
 	VMOVDQA64 Z13, Z9
@@ -10601,7 +10601,7 @@ loop:
 	VFMADD231PS.BCST 1764(R9), Z9, Z29
 	VFMADD231PS.BCST 1768(R9), Z9, Z30
 	VFMADD231PS.BCST 1772(R9), Z9, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z14, Z8
 	VMOVDQA64 Z14, Z9
@@ -10632,7 +10632,7 @@ loop:
 	VFMADD231PS.BCST 1892(R9), Z9, Z29
 	VFMADD231PS.BCST 1896(R9), Z9, Z30
 	VFMADD231PS.BCST 1900(R9), Z9, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQA64 Z15, Z8
 	VMOVDQA64 Z15, Z9
@@ -10666,99 +10666,99 @@ loop:
 	ADDQ $2048, R9
 	ADDQ $64, BX
 	ADDQ $64, R11
-	CMPQ R11, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R11
+	CMPQ R11, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R11
 
 next:
-	DECQ streamBlock_k(DI)
+	DECQ streamCall_k(DI)
 	JZ sums
-	DECQ streamBlock_left(DI)
+	DECQ streamCall_left(DI)
 	JNZ loop
 
 sums:
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS (AX), Z24, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS (AX), Z25, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS (AX), Z26, Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS (AX), Z27, Z27
 
 added0x1:
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS (AX), Z28, Z28
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS (AX), Z29, Z29
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS (AX), Z30, Z30
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS (AX), Z31, Z31
 
 added1x1:
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z31, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z30, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z29, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z28, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
-	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
-	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
-	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z27, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z26, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z25, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
-	CMPQ streamBlock_k(DI), $0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	CMPQ streamCall_k(DI), $0
 	JNE start
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
-// func streamAcross512Words8x6(c *streamBlock)
+// func streamAcross512Words8x6(c *streamCall)
 // 6 rows of A by 32 columns.
 TEXT ·streamAcross512Words8x6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -10766,7 +10766,7 @@ TEXT ·streamAcross512Words8x6(SB), NOSPLIT, $0-8
 	KXNORQ K4, K4, K4
 	KXNORQ K5, K5, K5
 	KXNORQ K6, K6, K6
-	MOVQ streamBlock_table(DI), AX
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z26
 	VMOVDQU64 64(AX), Z27
 	VMOVDQU64 128(AX), Z28
@@ -10786,25 +10786,25 @@ block:
 	KMOVQ AX, K6
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z2
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z6
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z10
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z11
 	JMP start0x2
@@ -10824,15 +10824,15 @@ zero0x2:
 	VPXORD Z11, Z11, Z11
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	TESTQ $128, R8
@@ -10915,22 +10915,22 @@ odd:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, K1, 0(AX)(R8*1)
 	VMOVUPS Z11, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, K1, 0(AX)(R8*1)
 	VMOVUPS Z7, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, K1, 0(AX)(R8*1)
 	VMOVUPS Z3, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	ADDQ $32, R10
@@ -10940,43 +10940,43 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamPanels512Words8x6(c *streamBlock)
+// func streamPanels512Words8x6(c *streamCall)
 // 6 rows of A by 32 columns.
 TEXT ·streamPanels512Words8x6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ streamBlock_table(DI), AX
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z26
 	VMOVDQU64 64(AX), Z27
 	VMOVDQU64 128(AX), Z28
 	VMOVDQU64 192(AX), Z29
 	VMOVDQU64 ·words8<>(SB), Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z6
 	VMOVUPS 64(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS 0(AX), Z10
 	VMOVUPS 64(AX), Z11
 	JMP start0x2
@@ -11033,61 +11033,61 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z6, Z6
 	VADDPS 64(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VADDPS 0(AX), Z10, Z10
 	VADDPS 64(AX), Z11, Z11
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamAlong512Words8x6(c *streamBlock)
+// func streamAlong512Words8x6(c *streamCall)
 // 6 rows of A by 16 columns.
 TEXT ·streamAlong512Words8x6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ streamBlock_table(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z20
 	VMOVDQU64 64(AX), Z21
 	VMOVDQU64 128(AX), Z22
@@ -11100,56 +11100,56 @@ start:
 	VPXORD Z27, Z27, Z27
 	VPXORD Z28, Z28, Z28
 	VPXORD Z29, Z29, Z29
-	MOVQ streamBlock_each(DI), AX
-	MOVQ AX, streamBlock_left(DI)
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
 
 loop:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y0
 	VMOVUPS 32(AX)(SI*1), Y8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y4
 	VMOVUPS 32(AX)(SI*1), Y12
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y1
 	VMOVUPS 32(AX)(SI*1), Y9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y5
 	VMOVUPS 32(AX)(SI*1), Y13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y2
 	VMOVUPS 32(AX)(SI*1), Y10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y6
 	VMOVUPS 32(AX)(SI*1), Y14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y3
 	VMOVUPS 32(AX)(SI*1), Y11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y7
 	VMOVUPS 32(AX)(SI*1), Y15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
 	VUNPCKLPS Z3, Z2, Z16
@@ -11176,7 +11176,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z16, Z0
 	VMOVDQA64 Z16, Z1
@@ -11215,7 +11215,7 @@ loop:
 	VFMADD231PS.BCST 108(DX), Z1, Z27
 	VFMADD231PS.BCST 112(DX), Z1, Z28
 	VFMADD231PS.BCST 116(DX), Z1, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z17, Z0
 	VMOVDQA64 Z17, Z1
@@ -11254,7 +11254,7 @@ loop:
 	VFMADD231PS.BCST 236(DX), Z1, Z27
 	VFMADD231PS.BCST 240(DX), Z1, Z28
 	VFMADD231PS.BCST 244(DX), Z1, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z18, Z0
 	VMOVDQA64 Z18, Z1
@@ -11293,7 +11293,7 @@ loop:
 	VFMADD231PS.BCST 364(DX), Z1, Z27
 	VFMADD231PS.BCST 368(DX), Z1, Z28
 	VFMADD231PS.BCST 372(DX), Z1, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z19, Z0
 	VMOVDQA64 Z19, Z1
@@ -11332,7 +11332,7 @@ loop:
 	VFMADD231PS.BCST 492(DX), Z1, Z27
 	VFMADD231PS.BCST 496(DX), Z1, Z28
 	VFMADD231PS.BCST 500(DX), Z1, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z4, Z0
 	VMOVDQA64 Z4, Z1
@@ -11371,7 +11371,7 @@ loop:
 	VFMADD231PS.BCST 620(DX), Z1, Z27
 	VFMADD231PS.BCST 624(DX), Z1, Z28
 	VFMADD231PS.BCST 628(DX), Z1, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z5, Z0
 	VMOVDQA64 Z5, Z1
@@ -11410,7 +11410,7 @@ loop:
 	VFMADD231PS.BCST 748(DX), Z1, Z27
 	VFMADD231PS.BCST 752(DX), Z1, Z28
 	VFMADD231PS.BCST 756(DX), Z1, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z6, Z0
 	VMOVDQA64 Z6, Z1
@@ -11449,7 +11449,7 @@ loop:
 	VFMADD231PS.BCST 876(DX), Z1, Z27
 	VFMADD231PS.BCST 880(DX), Z1, Z28
 	VFMADD231PS.BCST 884(DX), Z1, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z7, Z0
 	VMOVDQA64 Z7, Z1
@@ -11512,7 +11512,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z16, Z8
 	VMOVDQA64 Z16, Z9
@@ -11551,7 +11551,7 @@ loop:
 	VFMADD231PS.BCST 1132(DX), Z9, Z27
 	VFMADD231PS.BCST 1136(DX), Z9, Z28
 	VFMADD231PS.BCST 1140(DX), Z9, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z17, Z8
 	VMOVDQA64 Z17, Z9
@@ -11590,7 +11590,7 @@ loop:
 	VFMADD231PS.BCST 1260(DX), Z9, Z27
 	VFMADD231PS.BCST 1264(DX), Z9, Z28
 	VFMADD231PS.BCST 1268(DX), Z9, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z18, Z8
 	VMOVDQA64 Z18, Z9
@@ -11629,7 +11629,7 @@ loop:
 	VFMADD231PS.BCST 1388(DX), Z9, Z27
 	VFMADD231PS.BCST 1392(DX), Z9, Z28
 	VFMADD231PS.BCST 1396(DX), Z9, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z19, Z8
 	VMOVDQA64 Z19, Z9
@@ -11668,7 +11668,7 @@ loop:
 	VFMADD231PS.BCST 1516(DX), Z9, Z27
 	VFMADD231PS.BCST 1520(DX), Z9, Z28
 	VFMADD231PS.BCST 1524(DX), Z9, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z12, Z8
 	VMOVDQA64 Z12, Z9
@@ -11707,7 +11707,7 @@ loop:
 	VFMADD231PS.BCST 1644(DX), Z9, Z27
 	VFMADD231PS.BCST 1648(DX), Z9, Z28
 	VFMADD231PS.BCST 1652(DX), Z9, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z13, Z8
 	VMOVDQA64 Z13, Z9
@@ -11746,7 +11746,7 @@ loop:
 	VFMADD231PS.BCST 1772(DX), Z9, Z27
 	VFMADD231PS.BCST 1776(DX), Z9, Z28
 	VFMADD231PS.BCST 1780(DX), Z9, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z14, Z8
 	VMOVDQA64 Z14, Z9
@@ -11785,7 +11785,7 @@ loop:
 	VFMADD231PS.BCST 1900(DX), Z9, Z27
 	VFMADD231PS.BCST 1904(DX), Z9, Z28
 	VFMADD231PS.BCST 1908(DX), Z9, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z15, Z8
 	VMOVDQA64 Z15, Z9
@@ -11827,74 +11827,74 @@ loop:
 	ADDQ $2048, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
-	CMPQ R10, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R10
-	DECQ streamBlock_k(DI)
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
+	DECQ streamCall_k(DI)
 	JZ sums
-	DECQ streamBlock_left(DI)
+	DECQ streamCall_left(DI)
 	JNZ loop
 
 sums:
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS (AX), Z24, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS (AX), Z25, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS (AX), Z26, Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS (AX), Z27, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VADDPS (AX), Z28, Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VADDPS (AX), Z29, Z29
 
 added0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z29, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z28, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z27, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z26, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z25, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI)
-	CMPQ streamBlock_k(DI), $0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI)
+	CMPQ streamCall_k(DI), $0
 	JNE start
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
-// func streamAcross512Words8x8(c *streamBlock)
+// func streamAcross512Words8x8(c *streamCall)
 // 8 rows of A by 32 columns.
 TEXT ·streamAcross512Words8x8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -11902,7 +11902,7 @@ TEXT ·streamAcross512Words8x8(SB), NOSPLIT, $0-8
 	KXNORQ K4, K4, K4
 	KXNORQ K5, K5, K5
 	KXNORQ K6, K6, K6
-	MOVQ streamBlock_table(DI), AX
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z26
 	VMOVDQU64 64(AX), Z27
 	VMOVDQU64 128(AX), Z28
@@ -11922,31 +11922,31 @@ block:
 	KMOVQ AX, K6
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z2
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z6
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z10
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z12
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z14
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z15
 	JMP start0x2
@@ -11970,15 +11970,15 @@ zero0x2:
 	VPXORD Z15, Z15, Z15
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	TESTQ $128, R8
@@ -12073,28 +12073,28 @@ odd:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, K1, 0(AX)(R8*1)
 	VMOVUPS Z15, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
 	VMOVUPS Z12, K1, 0(AX)(R8*1)
 	VMOVUPS Z13, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, K1, 0(AX)(R8*1)
 	VMOVUPS Z11, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, K1, 0(AX)(R8*1)
 	VMOVUPS Z7, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, K1, 0(AX)(R8*1)
 	VMOVUPS Z3, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	ADDQ $32, R10
@@ -12104,49 +12104,49 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamPanels512Words8x8(c *streamBlock)
+// func streamPanels512Words8x8(c *streamCall)
 // 8 rows of A by 32 columns.
 TEXT ·streamPanels512Words8x8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ streamBlock_table(DI), AX
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z26
 	VMOVDQU64 64(AX), Z27
 	VMOVDQU64 128(AX), Z28
 	VMOVDQU64 192(AX), Z29
 	VMOVDQU64 ·words8<>(SB), Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z6
 	VMOVUPS 64(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS 0(AX), Z10
 	VMOVUPS 64(AX), Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VMOVUPS 0(AX), Z12
 	VMOVUPS 64(AX), Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VMOVUPS 0(AX), Z14
 	VMOVUPS 64(AX), Z15
 	JMP start0x2
@@ -12213,73 +12213,73 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z6, Z6
 	VADDPS 64(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VADDPS 0(AX), Z10, Z10
 	VADDPS 64(AX), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VADDPS 0(AX), Z12, Z12
 	VADDPS 64(AX), Z13, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VADDPS 0(AX), Z14, Z14
 	VADDPS 64(AX), Z15, Z15
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, 0(AX)
 	VMOVUPS Z15, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
 	VMOVUPS Z12, 0(AX)
 	VMOVUPS Z13, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamAlong512Words8x8(c *streamBlock)
+// func streamAlong512Words8x8(c *streamCall)
 // 8 rows of A by 16 columns.
 TEXT ·streamAlong512Words8x8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ streamBlock_table(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ streamCall_table(DI), AX
 	VMOVDQU64 0(AX), Z20
 	VMOVDQU64 64(AX), Z21
 	VMOVDQU64 128(AX), Z22
@@ -12294,56 +12294,56 @@ start:
 	VPXORD Z29, Z29, Z29
 	VPXORD Z30, Z30, Z30
 	VPXORD Z31, Z31, Z31
-	MOVQ streamBlock_each(DI), AX
-	MOVQ AX, streamBlock_left(DI)
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
 
 loop:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y0
 	VMOVUPS 32(AX)(SI*1), Y8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y4
 	VMOVUPS 32(AX)(SI*1), Y12
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y1
 	VMOVUPS 32(AX)(SI*1), Y9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y5
 	VMOVUPS 32(AX)(SI*1), Y13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y2
 	VMOVUPS 32(AX)(SI*1), Y10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y6
 	VMOVUPS 32(AX)(SI*1), Y14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y3
 	VMOVUPS 32(AX)(SI*1), Y11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y7
 	VMOVUPS 32(AX)(SI*1), Y15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
 	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
 	VUNPCKLPS Z3, Z2, Z16
@@ -12370,7 +12370,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z16, Z0
 	VMOVDQA64 Z16, Z1
@@ -12417,7 +12417,7 @@ loop:
 	VFMADD231PS.BCST 116(DX), Z1, Z29
 	VFMADD231PS.BCST 120(DX), Z1, Z30
 	VFMADD231PS.BCST 124(DX), Z1, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z17, Z0
 	VMOVDQA64 Z17, Z1
@@ -12464,7 +12464,7 @@ loop:
 	VFMADD231PS.BCST 244(DX), Z1, Z29
 	VFMADD231PS.BCST 248(DX), Z1, Z30
 	VFMADD231PS.BCST 252(DX), Z1, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z18, Z0
 	VMOVDQA64 Z18, Z1
@@ -12511,7 +12511,7 @@ loop:
 	VFMADD231PS.BCST 372(DX), Z1, Z29
 	VFMADD231PS.BCST 376(DX), Z1, Z30
 	VFMADD231PS.BCST 380(DX), Z1, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z19, Z0
 	VMOVDQA64 Z19, Z1
@@ -12558,7 +12558,7 @@ loop:
 	VFMADD231PS.BCST 500(DX), Z1, Z29
 	VFMADD231PS.BCST 504(DX), Z1, Z30
 	VFMADD231PS.BCST 508(DX), Z1, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z4, Z0
 	VMOVDQA64 Z4, Z1
@@ -12605,7 +12605,7 @@ loop:
 	VFMADD231PS.BCST 628(DX), Z1, Z29
 	VFMADD231PS.BCST 632(DX), Z1, Z30
 	VFMADD231PS.BCST 636(DX), Z1, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z5, Z0
 	VMOVDQA64 Z5, Z1
@@ -12652,7 +12652,7 @@ loop:
 	VFMADD231PS.BCST 756(DX), Z1, Z29
 	VFMADD231PS.BCST 760(DX), Z1, Z30
 	VFMADD231PS.BCST 764(DX), Z1, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z6, Z0
 	VMOVDQA64 Z6, Z1
@@ -12699,7 +12699,7 @@ loop:
 	VFMADD231PS.BCST 884(DX), Z1, Z29
 	VFMADD231PS.BCST 888(DX), Z1, Z30
 	VFMADD231PS.BCST 892(DX), Z1, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z7, Z0
 	VMOVDQA64 Z7, Z1
@@ -12770,7 +12770,7 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z16, Z8
 	VMOVDQA64 Z16, Z9
@@ -12817,7 +12817,7 @@ loop:
 	VFMADD231PS.BCST 1140(DX), Z9, Z29
 	VFMADD231PS.BCST 1144(DX), Z9, Z30
 	VFMADD231PS.BCST 1148(DX), Z9, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z17, Z8
 	VMOVDQA64 Z17, Z9
@@ -12864,7 +12864,7 @@ loop:
 	VFMADD231PS.BCST 1268(DX), Z9, Z29
 	VFMADD231PS.BCST 1272(DX), Z9, Z30
 	VFMADD231PS.BCST 1276(DX), Z9, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z18, Z8
 	VMOVDQA64 Z18, Z9
@@ -12911,7 +12911,7 @@ loop:
 	VFMADD231PS.BCST 1396(DX), Z9, Z29
 	VFMADD231PS.BCST 1400(DX), Z9, Z30
 	VFMADD231PS.BCST 1404(DX), Z9, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z19, Z8
 	VMOVDQA64 Z19, Z9
@@ -12958,7 +12958,7 @@ loop:
 	VFMADD231PS.BCST 1524(DX), Z9, Z29
 	VFMADD231PS.BCST 1528(DX), Z9, Z30
 	VFMADD231PS.BCST 1532(DX), Z9, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z12, Z8
 	VMOVDQA64 Z12, Z9
@@ -13005,7 +13005,7 @@ loop:
 	VFMADD231PS.BCST 1652(DX), Z9, Z29
 	VFMADD231PS.BCST 1656(DX), Z9, Z30
 	VFMADD231PS.BCST 1660(DX), Z9, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z13, Z8
 	VMOVDQA64 Z13, Z9
@@ -13052,7 +13052,7 @@ loop:
 	VFMADD231PS.BCST 1780(DX), Z9, Z29
 	VFMADD231PS.BCST 1784(DX), Z9, Z30
 	VFMADD231PS.BCST 1788(DX), Z9, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z14, Z8
 	VMOVDQA64 Z14, Z9
@@ -13099,7 +13099,7 @@ loop:
 	VFMADD231PS.BCST 1908(DX), Z9, Z29
 	VFMADD231PS.BCST 1912(DX), Z9, Z30
 	VFMADD231PS.BCST 1916(DX), Z9, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQA64 Z15, Z8
 	VMOVDQA64 Z15, Z9
@@ -13149,75 +13149,75 @@ loop:
 	ADDQ $2048, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
-	CMPQ R10, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R10
-	DECQ streamBlock_k(DI)
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
+	DECQ streamCall_k(DI)
 	JZ sums
-	DECQ streamBlock_left(DI)
+	DECQ streamCall_left(DI)
 	JNZ loop
 
 sums:
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS (AX), Z24, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS (AX), Z25, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS (AX), Z26, Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS (AX), Z27, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VADDPS (AX), Z28, Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VADDPS (AX), Z29, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VADDPS (AX), Z30, Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VADDPS (AX), Z31, Z31
 
 added0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z31, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
 	VMOVUPS Z30, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z29, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z28, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z27, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z26, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z25, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI)
-	CMPQ streamBlock_k(DI), $0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI)
+	CMPQ streamCall_k(DI), $0
 	JNE start
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 

@@ -7,289 +7,289 @@ package asm
 // 1 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcross512Pairsx1(c *streamBlock)
+func streamAcross512Pairsx1(c *streamCall)
 
 // 1 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcrossFar512Pairsx1(c *streamBlock)
+func streamAcrossFar512Pairsx1(c *streamCall)
 
 // 2 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcross512Pairsx2(c *streamBlock)
+func streamAcross512Pairsx2(c *streamCall)
 
 // 2 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcrossFar512Pairsx2(c *streamBlock)
+func streamAcrossFar512Pairsx2(c *streamCall)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcross512Pairsx4(c *streamBlock)
+func streamAcross512Pairsx4(c *streamCall)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcrossFar512Pairsx4(c *streamBlock)
+func streamAcrossFar512Pairsx4(c *streamCall)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamAcross512Pairsx6(c *streamBlock)
+func streamAcross512Pairsx6(c *streamCall)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamAcrossFar512Pairsx6(c *streamBlock)
+func streamAcrossFar512Pairsx6(c *streamCall)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamAcross512Pairsx8(c *streamBlock)
+func streamAcross512Pairsx8(c *streamCall)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamAcrossFar512Pairsx8(c *streamBlock)
+func streamAcrossFar512Pairsx8(c *streamCall)
 
 // 1 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcross512Wordsx1(c *streamBlock)
+func streamAcross512Wordsx1(c *streamCall)
 
 // 1 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcrossFar512Wordsx1(c *streamBlock)
+func streamAcrossFar512Wordsx1(c *streamCall)
 
 // 2 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcross512Wordsx2(c *streamBlock)
+func streamAcross512Wordsx2(c *streamCall)
 
 // 2 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcrossFar512Wordsx2(c *streamBlock)
+func streamAcrossFar512Wordsx2(c *streamCall)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcross512Wordsx4(c *streamBlock)
+func streamAcross512Wordsx4(c *streamCall)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcrossFar512Wordsx4(c *streamBlock)
+func streamAcrossFar512Wordsx4(c *streamCall)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamAcross512Wordsx6(c *streamBlock)
+func streamAcross512Wordsx6(c *streamCall)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamAcrossFar512Wordsx6(c *streamBlock)
+func streamAcrossFar512Wordsx6(c *streamCall)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamAcross512Wordsx8(c *streamBlock)
+func streamAcross512Wordsx8(c *streamCall)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamAcrossFar512Wordsx8(c *streamBlock)
+func streamAcrossFar512Wordsx8(c *streamCall)
 
 // 1 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcross512BF16x1(c *streamBlock)
+func streamAcross512BF16x1(c *streamCall)
 
 // 1 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcrossFar512BF16x1(c *streamBlock)
+func streamAcrossFar512BF16x1(c *streamCall)
 
 // 2 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcross512BF16x2(c *streamBlock)
+func streamAcross512BF16x2(c *streamCall)
 
 // 2 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcrossFar512BF16x2(c *streamBlock)
+func streamAcrossFar512BF16x2(c *streamCall)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcross512BF16x4(c *streamBlock)
+func streamAcross512BF16x4(c *streamCall)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcrossFar512BF16x4(c *streamBlock)
+func streamAcrossFar512BF16x4(c *streamCall)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamAcross512BF16x6(c *streamBlock)
+func streamAcross512BF16x6(c *streamCall)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamAcrossFar512BF16x6(c *streamBlock)
+func streamAcrossFar512BF16x6(c *streamCall)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamAcross512BF16x8(c *streamBlock)
+func streamAcross512BF16x8(c *streamCall)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamAcrossFar512BF16x8(c *streamBlock)
+func streamAcrossFar512BF16x8(c *streamCall)
 
 // 1 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcross512F16x1(c *streamBlock)
+func streamAcross512F16x1(c *streamCall)
 
 // 1 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcrossFar512F16x1(c *streamBlock)
+func streamAcrossFar512F16x1(c *streamCall)
 
 // 2 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcross512F16x2(c *streamBlock)
+func streamAcross512F16x2(c *streamCall)
 
 // 2 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcrossFar512F16x2(c *streamBlock)
+func streamAcrossFar512F16x2(c *streamCall)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcross512F16x4(c *streamBlock)
+func streamAcross512F16x4(c *streamCall)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcrossFar512F16x4(c *streamBlock)
+func streamAcrossFar512F16x4(c *streamCall)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamAcross512F16x6(c *streamBlock)
+func streamAcross512F16x6(c *streamCall)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamAcrossFar512F16x6(c *streamBlock)
+func streamAcrossFar512F16x6(c *streamCall)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamAcross512F16x8(c *streamBlock)
+func streamAcross512F16x8(c *streamCall)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamAcrossFar512F16x8(c *streamBlock)
+func streamAcrossFar512F16x8(c *streamCall)
 
 // 1 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcross256Wordsx1(c *streamBlock)
+func streamAcross256Wordsx1(c *streamCall)
 
 // 1 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcrossFar256Wordsx1(c *streamBlock)
+func streamAcrossFar256Wordsx1(c *streamCall)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func streamAcross256Wordsx2(c *streamBlock)
+func streamAcross256Wordsx2(c *streamCall)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func streamAcrossFar256Wordsx2(c *streamBlock)
+func streamAcrossFar256Wordsx2(c *streamCall)
 
 // 4 rows of A by 16 columns.
 //
 //go:noescape
-func streamAcross256Wordsx4(c *streamBlock)
+func streamAcross256Wordsx4(c *streamCall)
 
 // 4 rows of A by 16 columns.
 //
 //go:noescape
-func streamAcrossFar256Wordsx4(c *streamBlock)
+func streamAcrossFar256Wordsx4(c *streamCall)
 
 // 1 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcross256BF16x1(c *streamBlock)
+func streamAcross256BF16x1(c *streamCall)
 
 // 1 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcrossFar256BF16x1(c *streamBlock)
+func streamAcrossFar256BF16x1(c *streamCall)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func streamAcross256BF16x2(c *streamBlock)
+func streamAcross256BF16x2(c *streamCall)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func streamAcrossFar256BF16x2(c *streamBlock)
+func streamAcrossFar256BF16x2(c *streamCall)
 
 // 4 rows of A by 16 columns.
 //
 //go:noescape
-func streamAcross256BF16x4(c *streamBlock)
+func streamAcross256BF16x4(c *streamCall)
 
 // 4 rows of A by 16 columns.
 //
 //go:noescape
-func streamAcrossFar256BF16x4(c *streamBlock)
+func streamAcrossFar256BF16x4(c *streamCall)
 
 // 1 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcross256F16x1(c *streamBlock)
+func streamAcross256F16x1(c *streamCall)
 
 // 1 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcrossFar256F16x1(c *streamBlock)
+func streamAcrossFar256F16x1(c *streamCall)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func streamAcross256F16x2(c *streamBlock)
+func streamAcross256F16x2(c *streamCall)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func streamAcrossFar256F16x2(c *streamBlock)
+func streamAcrossFar256F16x2(c *streamCall)
 
 // 4 rows of A by 16 columns.
 //
 //go:noescape
-func streamAcross256F16x4(c *streamBlock)
+func streamAcross256F16x4(c *streamCall)
 
 // 4 rows of A by 16 columns.
 //
 //go:noescape
-func streamAcrossFar256F16x4(c *streamBlock)
+func streamAcrossFar256F16x4(c *streamCall)

@@ -5,14 +5,14 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// func streamAcross512Pairsx1(c *streamBlock)
+// func streamAcross512Pairsx1(c *streamCall)
 // 1 rows of A by 64 columns.
 TEXT ·streamAcross512Pairsx1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -41,10 +41,10 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
@@ -58,15 +58,15 @@ zero0x4:
 	VPXORD Z3, Z3, Z3
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $2, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	LEAQ (R13)(R9*1), R12
@@ -115,7 +115,7 @@ rest:
 	BYTE $0x62; BYTE $0x92; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xD8 // VDPBF16PS Z24, Z21, Z3
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -127,14 +127,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcrossFar512Pairsx1(c *streamBlock)
+// func streamAcrossFar512Pairsx1(c *streamCall)
 // 1 rows of A by 64 columns.
 TEXT ·streamAcrossFar512Pairsx1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -163,10 +163,10 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
@@ -180,15 +180,15 @@ zero0x4:
 	VPXORD Z3, Z3, Z3
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $2, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	LEAQ (R13)(R9*1), R12
@@ -237,7 +237,7 @@ rest:
 	BYTE $0x62; BYTE $0x92; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xD8 // VDPBF16PS Z24, Z21, Z3
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -249,14 +249,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcross512Pairsx2(c *streamBlock)
+// func streamAcross512Pairsx2(c *streamCall)
 // 2 rows of A by 64 columns.
 TEXT ·streamAcross512Pairsx2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -285,15 +285,15 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z6
@@ -311,15 +311,15 @@ zero0x4:
 	VPXORD Z7, Z7, Z7
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $2, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	LEAQ (R13)(R9*1), R12
@@ -378,12 +378,12 @@ rest:
 	BYTE $0x62; BYTE $0x92; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xF9 // VDPBF16PS Z25, Z21, Z7
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
 	VMOVUPS Z6, K3, 128(AX)(R8*1)
 	VMOVUPS Z7, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -395,14 +395,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcrossFar512Pairsx2(c *streamBlock)
+// func streamAcrossFar512Pairsx2(c *streamCall)
 // 2 rows of A by 64 columns.
 TEXT ·streamAcrossFar512Pairsx2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -431,15 +431,15 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z6
@@ -457,15 +457,15 @@ zero0x4:
 	VPXORD Z7, Z7, Z7
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $2, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	LEAQ (R13)(R9*1), R12
@@ -524,12 +524,12 @@ rest:
 	BYTE $0x62; BYTE $0x92; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xF9 // VDPBF16PS Z25, Z21, Z7
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
 	VMOVUPS Z6, K3, 128(AX)(R8*1)
 	VMOVUPS Z7, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -541,14 +541,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcross512Pairsx4(c *streamBlock)
+// func streamAcross512Pairsx4(c *streamCall)
 // 4 rows of A by 64 columns.
 TEXT ·streamAcross512Pairsx4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -577,25 +577,25 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z6
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z10
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z12
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z13
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z14
@@ -621,15 +621,15 @@ zero0x4:
 	VPXORD Z15, Z15, Z15
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $2, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	LEAQ (R13)(R9*1), R12
@@ -708,22 +708,22 @@ rest:
 	BYTE $0x62; BYTE $0x12; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z27, Z21, Z15
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z12, K1, 0(AX)(R8*1)
 	VMOVUPS Z13, K2, 64(AX)(R8*1)
 	VMOVUPS Z14, K3, 128(AX)(R8*1)
 	VMOVUPS Z15, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
 	VMOVUPS Z10, K3, 128(AX)(R8*1)
 	VMOVUPS Z11, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
 	VMOVUPS Z6, K3, 128(AX)(R8*1)
 	VMOVUPS Z7, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -735,14 +735,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcrossFar512Pairsx4(c *streamBlock)
+// func streamAcrossFar512Pairsx4(c *streamCall)
 // 4 rows of A by 64 columns.
 TEXT ·streamAcrossFar512Pairsx4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -771,25 +771,25 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z6
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z10
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z12
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z13
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z14
@@ -815,15 +815,15 @@ zero0x4:
 	VPXORD Z15, Z15, Z15
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $2, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	LEAQ (R13)(R9*1), R12
@@ -902,22 +902,22 @@ rest:
 	BYTE $0x62; BYTE $0x12; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z27, Z21, Z15
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z12, K1, 0(AX)(R8*1)
 	VMOVUPS Z13, K2, 64(AX)(R8*1)
 	VMOVUPS Z14, K3, 128(AX)(R8*1)
 	VMOVUPS Z15, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
 	VMOVUPS Z10, K3, 128(AX)(R8*1)
 	VMOVUPS Z11, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
 	VMOVUPS Z6, K3, 128(AX)(R8*1)
 	VMOVUPS Z7, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -929,14 +929,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcross512Pairsx6(c *streamBlock)
+// func streamAcross512Pairsx6(c *streamCall)
 // 6 rows of A by 32 columns.
 TEXT ·streamAcross512Pairsx6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -961,25 +961,25 @@ block:
 	KMOVQ AX, K6
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z2
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z6
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z10
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z11
 	JMP start0x2
@@ -999,15 +999,15 @@ zero0x2:
 	VPXORD Z11, Z11, Z11
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $2, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	LEAQ (R13)(R9*1), R12
@@ -1105,22 +1105,22 @@ rest:
 	BYTE $0x62; BYTE $0x12; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xD9 // VDPBF16PS Z25, Z20, Z11
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, K1, 0(AX)(R8*1)
 	VMOVUPS Z11, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, K1, 0(AX)(R8*1)
 	VMOVUPS Z7, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, K1, 0(AX)(R8*1)
 	VMOVUPS Z3, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	ADDQ $64, R10
@@ -1130,14 +1130,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcrossFar512Pairsx6(c *streamBlock)
+// func streamAcrossFar512Pairsx6(c *streamCall)
 // 6 rows of A by 32 columns.
 TEXT ·streamAcrossFar512Pairsx6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -1162,25 +1162,25 @@ block:
 	KMOVQ AX, K6
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z2
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z6
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z10
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z11
 	JMP start0x2
@@ -1200,15 +1200,15 @@ zero0x2:
 	VPXORD Z11, Z11, Z11
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $2, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	LEAQ (R13)(R9*1), R12
@@ -1306,22 +1306,22 @@ rest:
 	BYTE $0x62; BYTE $0x12; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xD9 // VDPBF16PS Z25, Z20, Z11
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, K1, 0(AX)(R8*1)
 	VMOVUPS Z11, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, K1, 0(AX)(R8*1)
 	VMOVUPS Z7, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, K1, 0(AX)(R8*1)
 	VMOVUPS Z3, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	ADDQ $64, R10
@@ -1331,14 +1331,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcross512Pairsx8(c *streamBlock)
+// func streamAcross512Pairsx8(c *streamCall)
 // 8 rows of A by 32 columns.
 TEXT ·streamAcross512Pairsx8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -1363,31 +1363,31 @@ block:
 	KMOVQ AX, K6
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z2
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z6
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z10
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z12
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z14
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z15
 	JMP start0x2
@@ -1411,15 +1411,15 @@ zero0x2:
 	VPXORD Z15, Z15, Z15
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $2, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	LEAQ (R13)(R9*1), R12
@@ -1535,28 +1535,28 @@ rest:
 	BYTE $0x62; BYTE $0x12; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z27, Z20, Z15
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, K1, 0(AX)(R8*1)
 	VMOVUPS Z15, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
 	VMOVUPS Z12, K1, 0(AX)(R8*1)
 	VMOVUPS Z13, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, K1, 0(AX)(R8*1)
 	VMOVUPS Z11, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, K1, 0(AX)(R8*1)
 	VMOVUPS Z7, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, K1, 0(AX)(R8*1)
 	VMOVUPS Z3, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	ADDQ $64, R10
@@ -1566,14 +1566,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcrossFar512Pairsx8(c *streamBlock)
+// func streamAcrossFar512Pairsx8(c *streamCall)
 // 8 rows of A by 32 columns.
 TEXT ·streamAcrossFar512Pairsx8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -1598,31 +1598,31 @@ block:
 	KMOVQ AX, K6
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z2
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z6
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z10
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z12
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z14
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z15
 	JMP start0x2
@@ -1646,15 +1646,15 @@ zero0x2:
 	VPXORD Z15, Z15, Z15
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $2, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	LEAQ (R13)(R9*1), R12
@@ -1770,28 +1770,28 @@ rest:
 	BYTE $0x62; BYTE $0x12; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z27, Z20, Z15
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, K1, 0(AX)(R8*1)
 	VMOVUPS Z15, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
 	VMOVUPS Z12, K1, 0(AX)(R8*1)
 	VMOVUPS Z13, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, K1, 0(AX)(R8*1)
 	VMOVUPS Z11, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, K1, 0(AX)(R8*1)
 	VMOVUPS Z7, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, K1, 0(AX)(R8*1)
 	VMOVUPS Z3, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	ADDQ $64, R10
@@ -1801,14 +1801,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcross512Wordsx1(c *streamBlock)
+// func streamAcross512Wordsx1(c *streamCall)
 // 1 rows of A by 64 columns.
 TEXT ·streamAcross512Wordsx1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -1834,10 +1834,10 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
@@ -1851,15 +1851,15 @@ zero0x4:
 	VPXORD Z3, Z3, Z3
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -1885,7 +1885,7 @@ loop:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -1897,14 +1897,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcrossFar512Wordsx1(c *streamBlock)
+// func streamAcrossFar512Wordsx1(c *streamCall)
 // 1 rows of A by 64 columns.
 TEXT ·streamAcrossFar512Wordsx1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -1930,10 +1930,10 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
@@ -1947,15 +1947,15 @@ zero0x4:
 	VPXORD Z3, Z3, Z3
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -1981,7 +1981,7 @@ loop:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -1993,14 +1993,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcross512Wordsx2(c *streamBlock)
+// func streamAcross512Wordsx2(c *streamCall)
 // 2 rows of A by 64 columns.
 TEXT ·streamAcross512Wordsx2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -2026,15 +2026,15 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z6
@@ -2052,15 +2052,15 @@ zero0x4:
 	VPXORD Z7, Z7, Z7
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -2091,12 +2091,12 @@ loop:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
 	VMOVUPS Z6, K3, 128(AX)(R8*1)
 	VMOVUPS Z7, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -2108,14 +2108,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcrossFar512Wordsx2(c *streamBlock)
+// func streamAcrossFar512Wordsx2(c *streamCall)
 // 2 rows of A by 64 columns.
 TEXT ·streamAcrossFar512Wordsx2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -2141,15 +2141,15 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z6
@@ -2167,15 +2167,15 @@ zero0x4:
 	VPXORD Z7, Z7, Z7
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -2206,12 +2206,12 @@ loop:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
 	VMOVUPS Z6, K3, 128(AX)(R8*1)
 	VMOVUPS Z7, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -2223,14 +2223,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcross512Wordsx4(c *streamBlock)
+// func streamAcross512Wordsx4(c *streamCall)
 // 4 rows of A by 64 columns.
 TEXT ·streamAcross512Wordsx4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -2256,25 +2256,25 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z6
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z10
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z12
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z13
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z14
@@ -2300,15 +2300,15 @@ zero0x4:
 	VPXORD Z15, Z15, Z15
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -2349,22 +2349,22 @@ loop:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z12, K1, 0(AX)(R8*1)
 	VMOVUPS Z13, K2, 64(AX)(R8*1)
 	VMOVUPS Z14, K3, 128(AX)(R8*1)
 	VMOVUPS Z15, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
 	VMOVUPS Z10, K3, 128(AX)(R8*1)
 	VMOVUPS Z11, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
 	VMOVUPS Z6, K3, 128(AX)(R8*1)
 	VMOVUPS Z7, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -2376,14 +2376,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcrossFar512Wordsx4(c *streamBlock)
+// func streamAcrossFar512Wordsx4(c *streamCall)
 // 4 rows of A by 64 columns.
 TEXT ·streamAcrossFar512Wordsx4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -2409,25 +2409,25 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z6
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z10
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z12
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z13
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z14
@@ -2453,15 +2453,15 @@ zero0x4:
 	VPXORD Z15, Z15, Z15
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -2502,22 +2502,22 @@ loop:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z12, K1, 0(AX)(R8*1)
 	VMOVUPS Z13, K2, 64(AX)(R8*1)
 	VMOVUPS Z14, K3, 128(AX)(R8*1)
 	VMOVUPS Z15, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
 	VMOVUPS Z10, K3, 128(AX)(R8*1)
 	VMOVUPS Z11, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
 	VMOVUPS Z6, K3, 128(AX)(R8*1)
 	VMOVUPS Z7, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -2529,14 +2529,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcross512Wordsx6(c *streamBlock)
+// func streamAcross512Wordsx6(c *streamCall)
 // 6 rows of A by 32 columns.
 TEXT ·streamAcross512Wordsx6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -2558,25 +2558,25 @@ block:
 	KMOVQ AX, K6
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z2
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z6
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z10
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z11
 	JMP start0x2
@@ -2596,15 +2596,15 @@ zero0x2:
 	VPXORD Z11, Z11, Z11
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	TESTQ $128, R8
@@ -2670,22 +2670,22 @@ odd:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, K1, 0(AX)(R8*1)
 	VMOVUPS Z11, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, K1, 0(AX)(R8*1)
 	VMOVUPS Z7, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, K1, 0(AX)(R8*1)
 	VMOVUPS Z3, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	ADDQ $128, R10
@@ -2695,14 +2695,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcrossFar512Wordsx6(c *streamBlock)
+// func streamAcrossFar512Wordsx6(c *streamCall)
 // 6 rows of A by 32 columns.
 TEXT ·streamAcrossFar512Wordsx6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -2724,25 +2724,25 @@ block:
 	KMOVQ AX, K6
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z2
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z6
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z10
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z11
 	JMP start0x2
@@ -2762,15 +2762,15 @@ zero0x2:
 	VPXORD Z11, Z11, Z11
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	TESTQ $128, R8
@@ -2836,22 +2836,22 @@ odd:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, K1, 0(AX)(R8*1)
 	VMOVUPS Z11, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, K1, 0(AX)(R8*1)
 	VMOVUPS Z7, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, K1, 0(AX)(R8*1)
 	VMOVUPS Z3, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	ADDQ $128, R10
@@ -2861,14 +2861,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcross512Wordsx8(c *streamBlock)
+// func streamAcross512Wordsx8(c *streamCall)
 // 8 rows of A by 32 columns.
 TEXT ·streamAcross512Wordsx8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -2890,31 +2890,31 @@ block:
 	KMOVQ AX, K6
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z2
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z6
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z10
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z12
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z14
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z15
 	JMP start0x2
@@ -2938,15 +2938,15 @@ zero0x2:
 	VPXORD Z15, Z15, Z15
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	TESTQ $128, R8
@@ -3024,28 +3024,28 @@ odd:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, K1, 0(AX)(R8*1)
 	VMOVUPS Z15, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
 	VMOVUPS Z12, K1, 0(AX)(R8*1)
 	VMOVUPS Z13, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, K1, 0(AX)(R8*1)
 	VMOVUPS Z11, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, K1, 0(AX)(R8*1)
 	VMOVUPS Z7, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, K1, 0(AX)(R8*1)
 	VMOVUPS Z3, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	ADDQ $128, R10
@@ -3055,14 +3055,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcrossFar512Wordsx8(c *streamBlock)
+// func streamAcrossFar512Wordsx8(c *streamCall)
 // 8 rows of A by 32 columns.
 TEXT ·streamAcrossFar512Wordsx8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -3084,31 +3084,31 @@ block:
 	KMOVQ AX, K6
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z2
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z6
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z10
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z12
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z14
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z15
 	JMP start0x2
@@ -3132,15 +3132,15 @@ zero0x2:
 	VPXORD Z15, Z15, Z15
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	TESTQ $128, R8
@@ -3218,28 +3218,28 @@ odd:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, K1, 0(AX)(R8*1)
 	VMOVUPS Z15, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
 	VMOVUPS Z12, K1, 0(AX)(R8*1)
 	VMOVUPS Z13, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, K1, 0(AX)(R8*1)
 	VMOVUPS Z11, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, K1, 0(AX)(R8*1)
 	VMOVUPS Z7, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, K1, 0(AX)(R8*1)
 	VMOVUPS Z3, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	ADDQ $128, R10
@@ -3249,14 +3249,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcross512BF16x1(c *streamBlock)
+// func streamAcross512BF16x1(c *streamCall)
 // 1 rows of A by 64 columns.
 TEXT ·streamAcross512BF16x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -3282,10 +3282,10 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
@@ -3299,15 +3299,15 @@ zero0x4:
 	VPXORD Z3, Z3, Z3
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -3335,7 +3335,7 @@ loop:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -3347,14 +3347,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcrossFar512BF16x1(c *streamBlock)
+// func streamAcrossFar512BF16x1(c *streamCall)
 // 1 rows of A by 64 columns.
 TEXT ·streamAcrossFar512BF16x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -3380,10 +3380,10 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
@@ -3397,15 +3397,15 @@ zero0x4:
 	VPXORD Z3, Z3, Z3
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -3433,7 +3433,7 @@ loop:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -3445,14 +3445,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcross512BF16x2(c *streamBlock)
+// func streamAcross512BF16x2(c *streamCall)
 // 2 rows of A by 64 columns.
 TEXT ·streamAcross512BF16x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -3478,15 +3478,15 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z6
@@ -3504,15 +3504,15 @@ zero0x4:
 	VPXORD Z7, Z7, Z7
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -3545,12 +3545,12 @@ loop:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
 	VMOVUPS Z6, K3, 128(AX)(R8*1)
 	VMOVUPS Z7, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -3562,14 +3562,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcrossFar512BF16x2(c *streamBlock)
+// func streamAcrossFar512BF16x2(c *streamCall)
 // 2 rows of A by 64 columns.
 TEXT ·streamAcrossFar512BF16x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -3595,15 +3595,15 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z6
@@ -3621,15 +3621,15 @@ zero0x4:
 	VPXORD Z7, Z7, Z7
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -3662,12 +3662,12 @@ loop:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
 	VMOVUPS Z6, K3, 128(AX)(R8*1)
 	VMOVUPS Z7, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -3679,14 +3679,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcross512BF16x4(c *streamBlock)
+// func streamAcross512BF16x4(c *streamCall)
 // 4 rows of A by 64 columns.
 TEXT ·streamAcross512BF16x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -3712,25 +3712,25 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z6
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z10
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z12
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z13
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z14
@@ -3756,15 +3756,15 @@ zero0x4:
 	VPXORD Z15, Z15, Z15
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -3807,22 +3807,22 @@ loop:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z12, K1, 0(AX)(R8*1)
 	VMOVUPS Z13, K2, 64(AX)(R8*1)
 	VMOVUPS Z14, K3, 128(AX)(R8*1)
 	VMOVUPS Z15, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
 	VMOVUPS Z10, K3, 128(AX)(R8*1)
 	VMOVUPS Z11, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
 	VMOVUPS Z6, K3, 128(AX)(R8*1)
 	VMOVUPS Z7, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -3834,14 +3834,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcrossFar512BF16x4(c *streamBlock)
+// func streamAcrossFar512BF16x4(c *streamCall)
 // 4 rows of A by 64 columns.
 TEXT ·streamAcrossFar512BF16x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -3867,25 +3867,25 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z6
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z10
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z12
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z13
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z14
@@ -3911,15 +3911,15 @@ zero0x4:
 	VPXORD Z15, Z15, Z15
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -3962,22 +3962,22 @@ loop:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z12, K1, 0(AX)(R8*1)
 	VMOVUPS Z13, K2, 64(AX)(R8*1)
 	VMOVUPS Z14, K3, 128(AX)(R8*1)
 	VMOVUPS Z15, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
 	VMOVUPS Z10, K3, 128(AX)(R8*1)
 	VMOVUPS Z11, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
 	VMOVUPS Z6, K3, 128(AX)(R8*1)
 	VMOVUPS Z7, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -3989,14 +3989,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcross512BF16x6(c *streamBlock)
+// func streamAcross512BF16x6(c *streamCall)
 // 6 rows of A by 32 columns.
 TEXT ·streamAcross512BF16x6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -4018,25 +4018,25 @@ block:
 	KMOVQ AX, K6
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z2
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z6
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z10
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z11
 	JMP start0x2
@@ -4056,15 +4056,15 @@ zero0x2:
 	VPXORD Z11, Z11, Z11
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	TESTQ $128, R8
@@ -4132,22 +4132,22 @@ odd:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, K1, 0(AX)(R8*1)
 	VMOVUPS Z11, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, K1, 0(AX)(R8*1)
 	VMOVUPS Z7, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, K1, 0(AX)(R8*1)
 	VMOVUPS Z3, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	ADDQ $64, R10
@@ -4157,14 +4157,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcrossFar512BF16x6(c *streamBlock)
+// func streamAcrossFar512BF16x6(c *streamCall)
 // 6 rows of A by 32 columns.
 TEXT ·streamAcrossFar512BF16x6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -4186,25 +4186,25 @@ block:
 	KMOVQ AX, K6
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z2
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z6
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z10
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z11
 	JMP start0x2
@@ -4224,15 +4224,15 @@ zero0x2:
 	VPXORD Z11, Z11, Z11
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	TESTQ $128, R8
@@ -4300,22 +4300,22 @@ odd:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, K1, 0(AX)(R8*1)
 	VMOVUPS Z11, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, K1, 0(AX)(R8*1)
 	VMOVUPS Z7, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, K1, 0(AX)(R8*1)
 	VMOVUPS Z3, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	ADDQ $64, R10
@@ -4325,14 +4325,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcross512BF16x8(c *streamBlock)
+// func streamAcross512BF16x8(c *streamCall)
 // 8 rows of A by 32 columns.
 TEXT ·streamAcross512BF16x8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -4354,31 +4354,31 @@ block:
 	KMOVQ AX, K6
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z2
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z6
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z10
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z12
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z14
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z15
 	JMP start0x2
@@ -4402,15 +4402,15 @@ zero0x2:
 	VPXORD Z15, Z15, Z15
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	TESTQ $128, R8
@@ -4490,28 +4490,28 @@ odd:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, K1, 0(AX)(R8*1)
 	VMOVUPS Z15, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
 	VMOVUPS Z12, K1, 0(AX)(R8*1)
 	VMOVUPS Z13, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, K1, 0(AX)(R8*1)
 	VMOVUPS Z11, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, K1, 0(AX)(R8*1)
 	VMOVUPS Z7, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, K1, 0(AX)(R8*1)
 	VMOVUPS Z3, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	ADDQ $64, R10
@@ -4521,14 +4521,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcrossFar512BF16x8(c *streamBlock)
+// func streamAcrossFar512BF16x8(c *streamCall)
 // 8 rows of A by 32 columns.
 TEXT ·streamAcrossFar512BF16x8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -4550,31 +4550,31 @@ block:
 	KMOVQ AX, K6
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z2
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z6
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z10
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z12
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z14
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z15
 	JMP start0x2
@@ -4598,15 +4598,15 @@ zero0x2:
 	VPXORD Z15, Z15, Z15
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	TESTQ $128, R8
@@ -4686,28 +4686,28 @@ odd:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, K1, 0(AX)(R8*1)
 	VMOVUPS Z15, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
 	VMOVUPS Z12, K1, 0(AX)(R8*1)
 	VMOVUPS Z13, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, K1, 0(AX)(R8*1)
 	VMOVUPS Z11, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, K1, 0(AX)(R8*1)
 	VMOVUPS Z7, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, K1, 0(AX)(R8*1)
 	VMOVUPS Z3, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	ADDQ $64, R10
@@ -4717,14 +4717,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcross512F16x1(c *streamBlock)
+// func streamAcross512F16x1(c *streamCall)
 // 1 rows of A by 64 columns.
 TEXT ·streamAcross512F16x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -4750,10 +4750,10 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
@@ -4767,15 +4767,15 @@ zero0x4:
 	VPXORD Z3, Z3, Z3
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -4799,7 +4799,7 @@ loop:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -4811,14 +4811,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcrossFar512F16x1(c *streamBlock)
+// func streamAcrossFar512F16x1(c *streamCall)
 // 1 rows of A by 64 columns.
 TEXT ·streamAcrossFar512F16x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -4844,10 +4844,10 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
@@ -4861,15 +4861,15 @@ zero0x4:
 	VPXORD Z3, Z3, Z3
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -4893,7 +4893,7 @@ loop:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -4905,14 +4905,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcross512F16x2(c *streamBlock)
+// func streamAcross512F16x2(c *streamCall)
 // 2 rows of A by 64 columns.
 TEXT ·streamAcross512F16x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -4938,15 +4938,15 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z6
@@ -4964,15 +4964,15 @@ zero0x4:
 	VPXORD Z7, Z7, Z7
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -5001,12 +5001,12 @@ loop:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
 	VMOVUPS Z6, K3, 128(AX)(R8*1)
 	VMOVUPS Z7, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -5018,14 +5018,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcrossFar512F16x2(c *streamBlock)
+// func streamAcrossFar512F16x2(c *streamCall)
 // 2 rows of A by 64 columns.
 TEXT ·streamAcrossFar512F16x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -5051,15 +5051,15 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z6
@@ -5077,15 +5077,15 @@ zero0x4:
 	VPXORD Z7, Z7, Z7
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -5114,12 +5114,12 @@ loop:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
 	VMOVUPS Z6, K3, 128(AX)(R8*1)
 	VMOVUPS Z7, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -5131,14 +5131,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcross512F16x4(c *streamBlock)
+// func streamAcross512F16x4(c *streamCall)
 // 4 rows of A by 64 columns.
 TEXT ·streamAcross512F16x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -5164,25 +5164,25 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z6
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z10
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z12
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z13
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z14
@@ -5208,15 +5208,15 @@ zero0x4:
 	VPXORD Z15, Z15, Z15
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -5255,22 +5255,22 @@ loop:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z12, K1, 0(AX)(R8*1)
 	VMOVUPS Z13, K2, 64(AX)(R8*1)
 	VMOVUPS Z14, K3, 128(AX)(R8*1)
 	VMOVUPS Z15, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
 	VMOVUPS Z10, K3, 128(AX)(R8*1)
 	VMOVUPS Z11, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
 	VMOVUPS Z6, K3, 128(AX)(R8*1)
 	VMOVUPS Z7, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -5282,14 +5282,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcrossFar512F16x4(c *streamBlock)
+// func streamAcrossFar512F16x4(c *streamCall)
 // 4 rows of A by 64 columns.
 TEXT ·streamAcrossFar512F16x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -5315,25 +5315,25 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z6
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z10
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z12
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z13
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z14
@@ -5359,15 +5359,15 @@ zero0x4:
 	VPXORD Z15, Z15, Z15
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -5406,22 +5406,22 @@ loop:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z12, K1, 0(AX)(R8*1)
 	VMOVUPS Z13, K2, 64(AX)(R8*1)
 	VMOVUPS Z14, K3, 128(AX)(R8*1)
 	VMOVUPS Z15, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
 	VMOVUPS Z10, K3, 128(AX)(R8*1)
 	VMOVUPS Z11, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
 	VMOVUPS Z6, K3, 128(AX)(R8*1)
 	VMOVUPS Z7, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -5433,14 +5433,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcross512F16x6(c *streamBlock)
+// func streamAcross512F16x6(c *streamCall)
 // 6 rows of A by 32 columns.
 TEXT ·streamAcross512F16x6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -5462,25 +5462,25 @@ block:
 	KMOVQ AX, K6
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z2
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z6
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z10
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z11
 	JMP start0x2
@@ -5500,15 +5500,15 @@ zero0x2:
 	VPXORD Z11, Z11, Z11
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	TESTQ $128, R8
@@ -5572,22 +5572,22 @@ odd:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, K1, 0(AX)(R8*1)
 	VMOVUPS Z11, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, K1, 0(AX)(R8*1)
 	VMOVUPS Z7, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, K1, 0(AX)(R8*1)
 	VMOVUPS Z3, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	ADDQ $64, R10
@@ -5597,14 +5597,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcrossFar512F16x6(c *streamBlock)
+// func streamAcrossFar512F16x6(c *streamCall)
 // 6 rows of A by 32 columns.
 TEXT ·streamAcrossFar512F16x6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -5626,25 +5626,25 @@ block:
 	KMOVQ AX, K6
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z2
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z6
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z10
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z11
 	JMP start0x2
@@ -5664,15 +5664,15 @@ zero0x2:
 	VPXORD Z11, Z11, Z11
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	TESTQ $128, R8
@@ -5736,22 +5736,22 @@ odd:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, K1, 0(AX)(R8*1)
 	VMOVUPS Z11, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, K1, 0(AX)(R8*1)
 	VMOVUPS Z7, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, K1, 0(AX)(R8*1)
 	VMOVUPS Z3, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	ADDQ $64, R10
@@ -5761,14 +5761,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcross512F16x8(c *streamBlock)
+// func streamAcross512F16x8(c *streamCall)
 // 8 rows of A by 32 columns.
 TEXT ·streamAcross512F16x8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -5790,31 +5790,31 @@ block:
 	KMOVQ AX, K6
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z2
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z6
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z10
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z12
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z14
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z15
 	JMP start0x2
@@ -5838,15 +5838,15 @@ zero0x2:
 	VPXORD Z15, Z15, Z15
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	TESTQ $128, R8
@@ -5922,28 +5922,28 @@ odd:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, K1, 0(AX)(R8*1)
 	VMOVUPS Z15, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
 	VMOVUPS Z12, K1, 0(AX)(R8*1)
 	VMOVUPS Z13, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, K1, 0(AX)(R8*1)
 	VMOVUPS Z11, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, K1, 0(AX)(R8*1)
 	VMOVUPS Z7, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, K1, 0(AX)(R8*1)
 	VMOVUPS Z3, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	ADDQ $64, R10
@@ -5953,14 +5953,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcrossFar512F16x8(c *streamBlock)
+// func streamAcrossFar512F16x8(c *streamCall)
 // 8 rows of A by 32 columns.
 TEXT ·streamAcrossFar512F16x8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	KXNORQ K1, K1, K1
 	KXNORQ K2, K2, K2
@@ -5982,31 +5982,31 @@ block:
 	KMOVQ AX, K6
 
 full:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z2
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z6
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z10
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z12
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z14
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z15
 	JMP start0x2
@@ -6030,15 +6030,15 @@ zero0x2:
 	VPXORD Z15, Z15, Z15
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	TESTQ $128, R8
@@ -6114,28 +6114,28 @@ odd:
 rest:
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, K1, 0(AX)(R8*1)
 	VMOVUPS Z15, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
 	VMOVUPS Z12, K1, 0(AX)(R8*1)
 	VMOVUPS Z13, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, K1, 0(AX)(R8*1)
 	VMOVUPS Z11, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, K1, 0(AX)(R8*1)
 	VMOVUPS Z7, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, K1, 0(AX)(R8*1)
 	VMOVUPS Z3, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	ADDQ $64, R10
@@ -6145,25 +6145,25 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcross256Wordsx1(c *streamBlock)
+// func streamAcross256Wordsx1(c *streamCall)
 // 1 rows of A by 64 columns.
 TEXT ·streamAcross256Wordsx1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 
 block8:
 	CMPQ BX, $64
 	JL block4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
 	VMOVUPS 64(AX)(R8*1), Y2
@@ -6185,14 +6185,14 @@ zero0x8:
 	VXORPS Y7, Y7, Y7
 
 start0x8:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -6222,7 +6222,7 @@ loop8:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	VMOVUPS Y2, 64(AX)(R8*1)
@@ -6239,12 +6239,12 @@ loop8:
 block4:
 	CMPQ BX, $32
 	JL block2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
 	VMOVUPS 64(AX)(R8*1), Y2
@@ -6258,7 +6258,7 @@ zero0x4:
 	VXORPS Y3, Y3, Y3
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -6277,7 +6277,7 @@ loop4:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	VMOVUPS Y2, 64(AX)(R8*1)
@@ -6290,12 +6290,12 @@ loop4:
 block2:
 	CMPQ BX, $16
 	JL block1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
 	JMP start0x2
@@ -6305,7 +6305,7 @@ zero0x2:
 	VXORPS Y1, Y1, Y1
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -6320,7 +6320,7 @@ loop2:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	ADDQ $64, R10
@@ -6331,12 +6331,12 @@ loop2:
 block1:
 	CMPQ BX, $8
 	JL block0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	JMP start0x1
 
@@ -6344,7 +6344,7 @@ zero0x1:
 	VXORPS Y0, Y0, Y0
 
 start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -6357,7 +6357,7 @@ loop1:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	ADDQ $32, R10
 	ADDQ $32, R8
@@ -6368,25 +6368,25 @@ block0:
 	VZEROUPPER
 	RET
 
-// func streamAcrossFar256Wordsx1(c *streamBlock)
+// func streamAcrossFar256Wordsx1(c *streamCall)
 // 1 rows of A by 64 columns.
 TEXT ·streamAcrossFar256Wordsx1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 
 block8:
 	CMPQ BX, $64
 	JL block4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
 	VMOVUPS 64(AX)(R8*1), Y2
@@ -6408,14 +6408,14 @@ zero0x8:
 	VXORPS Y7, Y7, Y7
 
 start0x8:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -6445,7 +6445,7 @@ loop8:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	VMOVUPS Y2, 64(AX)(R8*1)
@@ -6462,12 +6462,12 @@ loop8:
 block4:
 	CMPQ BX, $32
 	JL block2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
 	VMOVUPS 64(AX)(R8*1), Y2
@@ -6481,7 +6481,7 @@ zero0x4:
 	VXORPS Y3, Y3, Y3
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -6500,7 +6500,7 @@ loop4:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	VMOVUPS Y2, 64(AX)(R8*1)
@@ -6513,12 +6513,12 @@ loop4:
 block2:
 	CMPQ BX, $16
 	JL block1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
 	JMP start0x2
@@ -6528,7 +6528,7 @@ zero0x2:
 	VXORPS Y1, Y1, Y1
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -6543,7 +6543,7 @@ loop2:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	ADDQ $64, R10
@@ -6554,12 +6554,12 @@ loop2:
 block1:
 	CMPQ BX, $8
 	JL block0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	JMP start0x1
 
@@ -6567,7 +6567,7 @@ zero0x1:
 	VXORPS Y0, Y0, Y0
 
 start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -6580,7 +6580,7 @@ loop1:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	ADDQ $32, R10
 	ADDQ $32, R8
@@ -6591,30 +6591,30 @@ block0:
 	VZEROUPPER
 	RET
 
-// func streamAcross256Wordsx2(c *streamBlock)
+// func streamAcross256Wordsx2(c *streamCall)
 // 2 rows of A by 32 columns.
 TEXT ·streamAcross256Wordsx2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 
 block4:
 	CMPQ BX, $32
 	JL block2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
 	VMOVUPS 64(AX)(R8*1), Y2
 	VMOVUPS 96(AX)(R8*1), Y3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y4
 	VMOVUPS 32(AX)(R8*1), Y5
 	VMOVUPS 64(AX)(R8*1), Y6
@@ -6632,14 +6632,14 @@ zero0x4:
 	VXORPS Y7, Y7, Y7
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -6664,12 +6664,12 @@ loop4:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y4, 0(AX)(R8*1)
 	VMOVUPS Y5, 32(AX)(R8*1)
 	VMOVUPS Y6, 64(AX)(R8*1)
 	VMOVUPS Y7, 96(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	VMOVUPS Y2, 64(AX)(R8*1)
@@ -6682,15 +6682,15 @@ loop4:
 block2:
 	CMPQ BX, $16
 	JL block1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y2
 	VMOVUPS 32(AX)(R8*1), Y3
 	JMP start0x2
@@ -6702,7 +6702,7 @@ zero0x2:
 	VXORPS Y3, Y3, Y3
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -6720,10 +6720,10 @@ loop2:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y2, 0(AX)(R8*1)
 	VMOVUPS Y3, 32(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	ADDQ $64, R10
@@ -6734,14 +6734,14 @@ loop2:
 block1:
 	CMPQ BX, $8
 	JL block0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y1
 	JMP start0x1
 
@@ -6750,7 +6750,7 @@ zero0x1:
 	VXORPS Y1, Y1, Y1
 
 start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -6765,9 +6765,9 @@ loop1:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y1, 0(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	ADDQ $32, R10
 	ADDQ $32, R8
@@ -6778,30 +6778,30 @@ block0:
 	VZEROUPPER
 	RET
 
-// func streamAcrossFar256Wordsx2(c *streamBlock)
+// func streamAcrossFar256Wordsx2(c *streamCall)
 // 2 rows of A by 32 columns.
 TEXT ·streamAcrossFar256Wordsx2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 
 block4:
 	CMPQ BX, $32
 	JL block2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
 	VMOVUPS 64(AX)(R8*1), Y2
 	VMOVUPS 96(AX)(R8*1), Y3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y4
 	VMOVUPS 32(AX)(R8*1), Y5
 	VMOVUPS 64(AX)(R8*1), Y6
@@ -6819,14 +6819,14 @@ zero0x4:
 	VXORPS Y7, Y7, Y7
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -6851,12 +6851,12 @@ loop4:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y4, 0(AX)(R8*1)
 	VMOVUPS Y5, 32(AX)(R8*1)
 	VMOVUPS Y6, 64(AX)(R8*1)
 	VMOVUPS Y7, 96(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	VMOVUPS Y2, 64(AX)(R8*1)
@@ -6869,15 +6869,15 @@ loop4:
 block2:
 	CMPQ BX, $16
 	JL block1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y2
 	VMOVUPS 32(AX)(R8*1), Y3
 	JMP start0x2
@@ -6889,7 +6889,7 @@ zero0x2:
 	VXORPS Y3, Y3, Y3
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -6907,10 +6907,10 @@ loop2:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y2, 0(AX)(R8*1)
 	VMOVUPS Y3, 32(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	ADDQ $64, R10
@@ -6921,14 +6921,14 @@ loop2:
 block1:
 	CMPQ BX, $8
 	JL block0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y1
 	JMP start0x1
 
@@ -6937,7 +6937,7 @@ zero0x1:
 	VXORPS Y1, Y1, Y1
 
 start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -6952,9 +6952,9 @@ loop1:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y1, 0(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	ADDQ $32, R10
 	ADDQ $32, R8
@@ -6965,34 +6965,34 @@ block0:
 	VZEROUPPER
 	RET
 
-// func streamAcross256Wordsx4(c *streamBlock)
+// func streamAcross256Wordsx4(c *streamCall)
 // 4 rows of A by 16 columns.
 TEXT ·streamAcross256Wordsx4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 
 block2:
 	CMPQ BX, $16
 	JL block1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y2
 	VMOVUPS 32(AX)(R8*1), Y3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y4
 	VMOVUPS 32(AX)(R8*1), Y5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y6
 	VMOVUPS 32(AX)(R8*1), Y7
 	JMP start0x2
@@ -7008,14 +7008,14 @@ zero0x2:
 	VXORPS Y7, Y7, Y7
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -7039,16 +7039,16 @@ loop2:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Y6, 0(AX)(R8*1)
 	VMOVUPS Y7, 32(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Y4, 0(AX)(R8*1)
 	VMOVUPS Y5, 32(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y2, 0(AX)(R8*1)
 	VMOVUPS Y3, 32(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	ADDQ $64, R10
@@ -7059,18 +7059,18 @@ loop2:
 block1:
 	CMPQ BX, $8
 	JL block0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y3
 	JMP start0x1
 
@@ -7081,7 +7081,7 @@ zero0x1:
 	VXORPS Y3, Y3, Y3
 
 start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -7100,13 +7100,13 @@ loop1:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Y3, 0(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Y2, 0(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y1, 0(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	ADDQ $32, R10
 	ADDQ $32, R8
@@ -7117,34 +7117,34 @@ block0:
 	VZEROUPPER
 	RET
 
-// func streamAcrossFar256Wordsx4(c *streamBlock)
+// func streamAcrossFar256Wordsx4(c *streamCall)
 // 4 rows of A by 16 columns.
 TEXT ·streamAcrossFar256Wordsx4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 
 block2:
 	CMPQ BX, $16
 	JL block1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y2
 	VMOVUPS 32(AX)(R8*1), Y3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y4
 	VMOVUPS 32(AX)(R8*1), Y5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y6
 	VMOVUPS 32(AX)(R8*1), Y7
 	JMP start0x2
@@ -7160,14 +7160,14 @@ zero0x2:
 	VXORPS Y7, Y7, Y7
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -7191,16 +7191,16 @@ loop2:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Y6, 0(AX)(R8*1)
 	VMOVUPS Y7, 32(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Y4, 0(AX)(R8*1)
 	VMOVUPS Y5, 32(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y2, 0(AX)(R8*1)
 	VMOVUPS Y3, 32(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	ADDQ $64, R10
@@ -7211,18 +7211,18 @@ loop2:
 block1:
 	CMPQ BX, $8
 	JL block0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y3
 	JMP start0x1
 
@@ -7233,7 +7233,7 @@ zero0x1:
 	VXORPS Y3, Y3, Y3
 
 start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -7252,13 +7252,13 @@ loop1:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Y3, 0(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Y2, 0(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y1, 0(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	ADDQ $32, R10
 	ADDQ $32, R8
@@ -7269,25 +7269,25 @@ block0:
 	VZEROUPPER
 	RET
 
-// func streamAcross256BF16x1(c *streamBlock)
+// func streamAcross256BF16x1(c *streamCall)
 // 1 rows of A by 64 columns.
 TEXT ·streamAcross256BF16x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 
 block8:
 	CMPQ BX, $64
 	JL block4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
 	VMOVUPS 64(AX)(R8*1), Y2
@@ -7309,14 +7309,14 @@ zero0x8:
 	VXORPS Y7, Y7, Y7
 
 start0x8:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -7352,7 +7352,7 @@ loop8:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	VMOVUPS Y2, 64(AX)(R8*1)
@@ -7369,12 +7369,12 @@ loop8:
 block4:
 	CMPQ BX, $32
 	JL block2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
 	VMOVUPS 64(AX)(R8*1), Y2
@@ -7388,7 +7388,7 @@ zero0x4:
 	VXORPS Y3, Y3, Y3
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -7411,7 +7411,7 @@ loop4:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	VMOVUPS Y2, 64(AX)(R8*1)
@@ -7424,12 +7424,12 @@ loop4:
 block2:
 	CMPQ BX, $16
 	JL block1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
 	JMP start0x2
@@ -7439,7 +7439,7 @@ zero0x2:
 	VXORPS Y1, Y1, Y1
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -7456,7 +7456,7 @@ loop2:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	ADDQ $32, R10
@@ -7467,12 +7467,12 @@ loop2:
 block1:
 	CMPQ BX, $8
 	JL block0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	JMP start0x1
 
@@ -7480,7 +7480,7 @@ zero0x1:
 	VXORPS Y0, Y0, Y0
 
 start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -7494,7 +7494,7 @@ loop1:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	ADDQ $16, R10
 	ADDQ $32, R8
@@ -7505,25 +7505,25 @@ block0:
 	VZEROUPPER
 	RET
 
-// func streamAcrossFar256BF16x1(c *streamBlock)
+// func streamAcrossFar256BF16x1(c *streamCall)
 // 1 rows of A by 64 columns.
 TEXT ·streamAcrossFar256BF16x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 
 block8:
 	CMPQ BX, $64
 	JL block4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
 	VMOVUPS 64(AX)(R8*1), Y2
@@ -7545,14 +7545,14 @@ zero0x8:
 	VXORPS Y7, Y7, Y7
 
 start0x8:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -7588,7 +7588,7 @@ loop8:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	VMOVUPS Y2, 64(AX)(R8*1)
@@ -7605,12 +7605,12 @@ loop8:
 block4:
 	CMPQ BX, $32
 	JL block2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
 	VMOVUPS 64(AX)(R8*1), Y2
@@ -7624,7 +7624,7 @@ zero0x4:
 	VXORPS Y3, Y3, Y3
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -7647,7 +7647,7 @@ loop4:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	VMOVUPS Y2, 64(AX)(R8*1)
@@ -7660,12 +7660,12 @@ loop4:
 block2:
 	CMPQ BX, $16
 	JL block1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
 	JMP start0x2
@@ -7675,7 +7675,7 @@ zero0x2:
 	VXORPS Y1, Y1, Y1
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -7692,7 +7692,7 @@ loop2:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	ADDQ $32, R10
@@ -7703,12 +7703,12 @@ loop2:
 block1:
 	CMPQ BX, $8
 	JL block0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	JMP start0x1
 
@@ -7716,7 +7716,7 @@ zero0x1:
 	VXORPS Y0, Y0, Y0
 
 start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -7730,7 +7730,7 @@ loop1:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	ADDQ $16, R10
 	ADDQ $32, R8
@@ -7741,30 +7741,30 @@ block0:
 	VZEROUPPER
 	RET
 
-// func streamAcross256BF16x2(c *streamBlock)
+// func streamAcross256BF16x2(c *streamCall)
 // 2 rows of A by 32 columns.
 TEXT ·streamAcross256BF16x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 
 block4:
 	CMPQ BX, $32
 	JL block2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
 	VMOVUPS 64(AX)(R8*1), Y2
 	VMOVUPS 96(AX)(R8*1), Y3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y4
 	VMOVUPS 32(AX)(R8*1), Y5
 	VMOVUPS 64(AX)(R8*1), Y6
@@ -7782,14 +7782,14 @@ zero0x4:
 	VXORPS Y7, Y7, Y7
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -7817,12 +7817,12 @@ loop4:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y4, 0(AX)(R8*1)
 	VMOVUPS Y5, 32(AX)(R8*1)
 	VMOVUPS Y6, 64(AX)(R8*1)
 	VMOVUPS Y7, 96(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	VMOVUPS Y2, 64(AX)(R8*1)
@@ -7835,15 +7835,15 @@ loop4:
 block2:
 	CMPQ BX, $16
 	JL block1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y2
 	VMOVUPS 32(AX)(R8*1), Y3
 	JMP start0x2
@@ -7855,7 +7855,7 @@ zero0x2:
 	VXORPS Y3, Y3, Y3
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -7875,10 +7875,10 @@ loop2:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y2, 0(AX)(R8*1)
 	VMOVUPS Y3, 32(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	ADDQ $32, R10
@@ -7889,14 +7889,14 @@ loop2:
 block1:
 	CMPQ BX, $8
 	JL block0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y1
 	JMP start0x1
 
@@ -7905,7 +7905,7 @@ zero0x1:
 	VXORPS Y1, Y1, Y1
 
 start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -7921,9 +7921,9 @@ loop1:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y1, 0(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	ADDQ $16, R10
 	ADDQ $32, R8
@@ -7934,30 +7934,30 @@ block0:
 	VZEROUPPER
 	RET
 
-// func streamAcrossFar256BF16x2(c *streamBlock)
+// func streamAcrossFar256BF16x2(c *streamCall)
 // 2 rows of A by 32 columns.
 TEXT ·streamAcrossFar256BF16x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 
 block4:
 	CMPQ BX, $32
 	JL block2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
 	VMOVUPS 64(AX)(R8*1), Y2
 	VMOVUPS 96(AX)(R8*1), Y3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y4
 	VMOVUPS 32(AX)(R8*1), Y5
 	VMOVUPS 64(AX)(R8*1), Y6
@@ -7975,14 +7975,14 @@ zero0x4:
 	VXORPS Y7, Y7, Y7
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -8010,12 +8010,12 @@ loop4:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y4, 0(AX)(R8*1)
 	VMOVUPS Y5, 32(AX)(R8*1)
 	VMOVUPS Y6, 64(AX)(R8*1)
 	VMOVUPS Y7, 96(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	VMOVUPS Y2, 64(AX)(R8*1)
@@ -8028,15 +8028,15 @@ loop4:
 block2:
 	CMPQ BX, $16
 	JL block1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y2
 	VMOVUPS 32(AX)(R8*1), Y3
 	JMP start0x2
@@ -8048,7 +8048,7 @@ zero0x2:
 	VXORPS Y3, Y3, Y3
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -8068,10 +8068,10 @@ loop2:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y2, 0(AX)(R8*1)
 	VMOVUPS Y3, 32(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	ADDQ $32, R10
@@ -8082,14 +8082,14 @@ loop2:
 block1:
 	CMPQ BX, $8
 	JL block0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y1
 	JMP start0x1
 
@@ -8098,7 +8098,7 @@ zero0x1:
 	VXORPS Y1, Y1, Y1
 
 start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -8114,9 +8114,9 @@ loop1:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y1, 0(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	ADDQ $16, R10
 	ADDQ $32, R8
@@ -8127,34 +8127,34 @@ block0:
 	VZEROUPPER
 	RET
 
-// func streamAcross256BF16x4(c *streamBlock)
+// func streamAcross256BF16x4(c *streamCall)
 // 4 rows of A by 16 columns.
 TEXT ·streamAcross256BF16x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 
 block2:
 	CMPQ BX, $16
 	JL block1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y2
 	VMOVUPS 32(AX)(R8*1), Y3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y4
 	VMOVUPS 32(AX)(R8*1), Y5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y6
 	VMOVUPS 32(AX)(R8*1), Y7
 	JMP start0x2
@@ -8170,14 +8170,14 @@ zero0x2:
 	VXORPS Y7, Y7, Y7
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -8203,16 +8203,16 @@ loop2:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Y6, 0(AX)(R8*1)
 	VMOVUPS Y7, 32(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Y4, 0(AX)(R8*1)
 	VMOVUPS Y5, 32(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y2, 0(AX)(R8*1)
 	VMOVUPS Y3, 32(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	ADDQ $32, R10
@@ -8223,18 +8223,18 @@ loop2:
 block1:
 	CMPQ BX, $8
 	JL block0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y3
 	JMP start0x1
 
@@ -8245,7 +8245,7 @@ zero0x1:
 	VXORPS Y3, Y3, Y3
 
 start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -8265,13 +8265,13 @@ loop1:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Y3, 0(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Y2, 0(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y1, 0(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	ADDQ $16, R10
 	ADDQ $32, R8
@@ -8282,34 +8282,34 @@ block0:
 	VZEROUPPER
 	RET
 
-// func streamAcrossFar256BF16x4(c *streamBlock)
+// func streamAcrossFar256BF16x4(c *streamCall)
 // 4 rows of A by 16 columns.
 TEXT ·streamAcrossFar256BF16x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 
 block2:
 	CMPQ BX, $16
 	JL block1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y2
 	VMOVUPS 32(AX)(R8*1), Y3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y4
 	VMOVUPS 32(AX)(R8*1), Y5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y6
 	VMOVUPS 32(AX)(R8*1), Y7
 	JMP start0x2
@@ -8325,14 +8325,14 @@ zero0x2:
 	VXORPS Y7, Y7, Y7
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -8358,16 +8358,16 @@ loop2:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Y6, 0(AX)(R8*1)
 	VMOVUPS Y7, 32(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Y4, 0(AX)(R8*1)
 	VMOVUPS Y5, 32(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y2, 0(AX)(R8*1)
 	VMOVUPS Y3, 32(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	ADDQ $32, R10
@@ -8378,18 +8378,18 @@ loop2:
 block1:
 	CMPQ BX, $8
 	JL block0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y3
 	JMP start0x1
 
@@ -8400,7 +8400,7 @@ zero0x1:
 	VXORPS Y3, Y3, Y3
 
 start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -8420,13 +8420,13 @@ loop1:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Y3, 0(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Y2, 0(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y1, 0(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	ADDQ $16, R10
 	ADDQ $32, R8
@@ -8437,25 +8437,25 @@ block0:
 	VZEROUPPER
 	RET
 
-// func streamAcross256F16x1(c *streamBlock)
+// func streamAcross256F16x1(c *streamCall)
 // 1 rows of A by 64 columns.
 TEXT ·streamAcross256F16x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 
 block8:
 	CMPQ BX, $64
 	JL block4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
 	VMOVUPS 64(AX)(R8*1), Y2
@@ -8477,14 +8477,14 @@ zero0x8:
 	VXORPS Y7, Y7, Y7
 
 start0x8:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -8512,7 +8512,7 @@ loop8:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	VMOVUPS Y2, 64(AX)(R8*1)
@@ -8529,12 +8529,12 @@ loop8:
 block4:
 	CMPQ BX, $32
 	JL block2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
 	VMOVUPS 64(AX)(R8*1), Y2
@@ -8548,7 +8548,7 @@ zero0x4:
 	VXORPS Y3, Y3, Y3
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -8567,7 +8567,7 @@ loop4:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	VMOVUPS Y2, 64(AX)(R8*1)
@@ -8580,12 +8580,12 @@ loop4:
 block2:
 	CMPQ BX, $16
 	JL block1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
 	JMP start0x2
@@ -8595,7 +8595,7 @@ zero0x2:
 	VXORPS Y1, Y1, Y1
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -8610,7 +8610,7 @@ loop2:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	ADDQ $32, R10
@@ -8621,12 +8621,12 @@ loop2:
 block1:
 	CMPQ BX, $8
 	JL block0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	JMP start0x1
 
@@ -8634,7 +8634,7 @@ zero0x1:
 	VXORPS Y0, Y0, Y0
 
 start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -8647,7 +8647,7 @@ loop1:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	ADDQ $16, R10
 	ADDQ $32, R8
@@ -8658,25 +8658,25 @@ block0:
 	VZEROUPPER
 	RET
 
-// func streamAcrossFar256F16x1(c *streamBlock)
+// func streamAcrossFar256F16x1(c *streamCall)
 // 1 rows of A by 64 columns.
 TEXT ·streamAcrossFar256F16x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 
 block8:
 	CMPQ BX, $64
 	JL block4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
 	VMOVUPS 64(AX)(R8*1), Y2
@@ -8698,14 +8698,14 @@ zero0x8:
 	VXORPS Y7, Y7, Y7
 
 start0x8:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -8733,7 +8733,7 @@ loop8:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	VMOVUPS Y2, 64(AX)(R8*1)
@@ -8750,12 +8750,12 @@ loop8:
 block4:
 	CMPQ BX, $32
 	JL block2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
 	VMOVUPS 64(AX)(R8*1), Y2
@@ -8769,7 +8769,7 @@ zero0x4:
 	VXORPS Y3, Y3, Y3
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -8788,7 +8788,7 @@ loop4:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	VMOVUPS Y2, 64(AX)(R8*1)
@@ -8801,12 +8801,12 @@ loop4:
 block2:
 	CMPQ BX, $16
 	JL block1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
 	JMP start0x2
@@ -8816,7 +8816,7 @@ zero0x2:
 	VXORPS Y1, Y1, Y1
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -8831,7 +8831,7 @@ loop2:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	ADDQ $32, R10
@@ -8842,12 +8842,12 @@ loop2:
 block1:
 	CMPQ BX, $8
 	JL block0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	JMP start0x1
 
@@ -8855,7 +8855,7 @@ zero0x1:
 	VXORPS Y0, Y0, Y0
 
 start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -8868,7 +8868,7 @@ loop1:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	ADDQ $16, R10
 	ADDQ $32, R8
@@ -8879,30 +8879,30 @@ block0:
 	VZEROUPPER
 	RET
 
-// func streamAcross256F16x2(c *streamBlock)
+// func streamAcross256F16x2(c *streamCall)
 // 2 rows of A by 32 columns.
 TEXT ·streamAcross256F16x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 
 block4:
 	CMPQ BX, $32
 	JL block2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
 	VMOVUPS 64(AX)(R8*1), Y2
 	VMOVUPS 96(AX)(R8*1), Y3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y4
 	VMOVUPS 32(AX)(R8*1), Y5
 	VMOVUPS 64(AX)(R8*1), Y6
@@ -8920,14 +8920,14 @@ zero0x4:
 	VXORPS Y7, Y7, Y7
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -8951,12 +8951,12 @@ loop4:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y4, 0(AX)(R8*1)
 	VMOVUPS Y5, 32(AX)(R8*1)
 	VMOVUPS Y6, 64(AX)(R8*1)
 	VMOVUPS Y7, 96(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	VMOVUPS Y2, 64(AX)(R8*1)
@@ -8969,15 +8969,15 @@ loop4:
 block2:
 	CMPQ BX, $16
 	JL block1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y2
 	VMOVUPS 32(AX)(R8*1), Y3
 	JMP start0x2
@@ -8989,7 +8989,7 @@ zero0x2:
 	VXORPS Y3, Y3, Y3
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -9007,10 +9007,10 @@ loop2:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y2, 0(AX)(R8*1)
 	VMOVUPS Y3, 32(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	ADDQ $32, R10
@@ -9021,14 +9021,14 @@ loop2:
 block1:
 	CMPQ BX, $8
 	JL block0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y1
 	JMP start0x1
 
@@ -9037,7 +9037,7 @@ zero0x1:
 	VXORPS Y1, Y1, Y1
 
 start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -9052,9 +9052,9 @@ loop1:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y1, 0(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	ADDQ $16, R10
 	ADDQ $32, R8
@@ -9065,30 +9065,30 @@ block0:
 	VZEROUPPER
 	RET
 
-// func streamAcrossFar256F16x2(c *streamBlock)
+// func streamAcrossFar256F16x2(c *streamCall)
 // 2 rows of A by 32 columns.
 TEXT ·streamAcrossFar256F16x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 
 block4:
 	CMPQ BX, $32
 	JL block2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
 	VMOVUPS 64(AX)(R8*1), Y2
 	VMOVUPS 96(AX)(R8*1), Y3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y4
 	VMOVUPS 32(AX)(R8*1), Y5
 	VMOVUPS 64(AX)(R8*1), Y6
@@ -9106,14 +9106,14 @@ zero0x4:
 	VXORPS Y7, Y7, Y7
 
 start0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -9137,12 +9137,12 @@ loop4:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y4, 0(AX)(R8*1)
 	VMOVUPS Y5, 32(AX)(R8*1)
 	VMOVUPS Y6, 64(AX)(R8*1)
 	VMOVUPS Y7, 96(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	VMOVUPS Y2, 64(AX)(R8*1)
@@ -9155,15 +9155,15 @@ loop4:
 block2:
 	CMPQ BX, $16
 	JL block1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y2
 	VMOVUPS 32(AX)(R8*1), Y3
 	JMP start0x2
@@ -9175,7 +9175,7 @@ zero0x2:
 	VXORPS Y3, Y3, Y3
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -9193,10 +9193,10 @@ loop2:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y2, 0(AX)(R8*1)
 	VMOVUPS Y3, 32(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	ADDQ $32, R10
@@ -9207,14 +9207,14 @@ loop2:
 block1:
 	CMPQ BX, $8
 	JL block0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y1
 	JMP start0x1
 
@@ -9223,7 +9223,7 @@ zero0x1:
 	VXORPS Y1, Y1, Y1
 
 start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -9238,9 +9238,9 @@ loop1:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y1, 0(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	ADDQ $16, R10
 	ADDQ $32, R8
@@ -9251,34 +9251,34 @@ block0:
 	VZEROUPPER
 	RET
 
-// func streamAcross256F16x4(c *streamBlock)
+// func streamAcross256F16x4(c *streamCall)
 // 4 rows of A by 16 columns.
 TEXT ·streamAcross256F16x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 
 block2:
 	CMPQ BX, $16
 	JL block1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y2
 	VMOVUPS 32(AX)(R8*1), Y3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y4
 	VMOVUPS 32(AX)(R8*1), Y5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y6
 	VMOVUPS 32(AX)(R8*1), Y7
 	JMP start0x2
@@ -9294,14 +9294,14 @@ zero0x2:
 	VXORPS Y7, Y7, Y7
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -9325,16 +9325,16 @@ loop2:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Y6, 0(AX)(R8*1)
 	VMOVUPS Y7, 32(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Y4, 0(AX)(R8*1)
 	VMOVUPS Y5, 32(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y2, 0(AX)(R8*1)
 	VMOVUPS Y3, 32(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	ADDQ $32, R10
@@ -9345,18 +9345,18 @@ loop2:
 block1:
 	CMPQ BX, $8
 	JL block0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y3
 	JMP start0x1
 
@@ -9367,7 +9367,7 @@ zero0x1:
 	VXORPS Y3, Y3, Y3
 
 start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -9386,13 +9386,13 @@ loop1:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Y3, 0(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Y2, 0(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y1, 0(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	ADDQ $16, R10
 	ADDQ $32, R8
@@ -9403,34 +9403,34 @@ block0:
 	VZEROUPPER
 	RET
 
-// func streamAcrossFar256F16x4(c *streamBlock)
+// func streamAcrossFar256F16x4(c *streamCall)
 // 4 rows of A by 16 columns.
 TEXT ·streamAcrossFar256F16x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 
 block2:
 	CMPQ BX, $16
 	JL block1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y2
 	VMOVUPS 32(AX)(R8*1), Y3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y4
 	VMOVUPS 32(AX)(R8*1), Y5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y6
 	VMOVUPS 32(AX)(R8*1), Y7
 	JMP start0x2
@@ -9446,14 +9446,14 @@ zero0x2:
 	VXORPS Y7, Y7, Y7
 
 start0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 
@@ -9477,16 +9477,16 @@ loop2:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Y6, 0(AX)(R8*1)
 	VMOVUPS Y7, 32(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Y4, 0(AX)(R8*1)
 	VMOVUPS Y5, 32(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y2, 0(AX)(R8*1)
 	VMOVUPS Y3, 32(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	VMOVUPS Y1, 32(AX)(R8*1)
 	ADDQ $32, R10
@@ -9497,18 +9497,18 @@ loop2:
 block1:
 	CMPQ BX, $8
 	JL block0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y3
 	JMP start0x1
 
@@ -9519,7 +9519,7 @@ zero0x1:
 	VXORPS Y3, Y3, Y3
 
 start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
@@ -9538,13 +9538,13 @@ loop1:
 	ADDQ $16, DX
 	SUBQ $1, CX
 	JGE loop1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Y3, 0(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Y2, 0(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y1, 0(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)(R8*1)
 	ADDQ $16, R10
 	ADDQ $32, R8

@@ -7,254 +7,254 @@ package asm
 // 1 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlong512Pairsx1(c *streamBlock)
+func streamAlong512Pairsx1(c *streamCall)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlong512Pairsx2(c *streamBlock)
+func streamAlong512Pairsx2(c *streamCall)
 
 // 4 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlong512Pairsx4(c *streamBlock)
+func streamAlong512Pairsx4(c *streamCall)
 
 // 6 rows of A by 16 columns.
 //
 //go:noescape
-func streamAlong512Pairsx6(c *streamBlock)
+func streamAlong512Pairsx6(c *streamCall)
 
 // 8 rows of A by 16 columns.
 //
 //go:noescape
-func streamAlong512Pairsx8(c *streamBlock)
+func streamAlong512Pairsx8(c *streamCall)
 
 // 1 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlong512Wordsx1(c *streamBlock)
+func streamAlong512Wordsx1(c *streamCall)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlong512Wordsx2(c *streamBlock)
+func streamAlong512Wordsx2(c *streamCall)
 
 // 4 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlong512Wordsx4(c *streamBlock)
+func streamAlong512Wordsx4(c *streamCall)
 
 // 6 rows of A by 16 columns.
 //
 //go:noescape
-func streamAlong512Wordsx6(c *streamBlock)
+func streamAlong512Wordsx6(c *streamCall)
 
 // 8 rows of A by 16 columns.
 //
 //go:noescape
-func streamAlong512Wordsx8(c *streamBlock)
+func streamAlong512Wordsx8(c *streamCall)
 
 // 1 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlong512BF16x1(c *streamBlock)
+func streamAlong512BF16x1(c *streamCall)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlong512BF16x2(c *streamBlock)
+func streamAlong512BF16x2(c *streamCall)
 
 // 4 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlong512BF16x4(c *streamBlock)
+func streamAlong512BF16x4(c *streamCall)
 
 // 6 rows of A by 16 columns.
 //
 //go:noescape
-func streamAlong512BF16x6(c *streamBlock)
+func streamAlong512BF16x6(c *streamCall)
 
 // 8 rows of A by 16 columns.
 //
 //go:noescape
-func streamAlong512BF16x8(c *streamBlock)
+func streamAlong512BF16x8(c *streamCall)
 
 // 1 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlong512F16x1(c *streamBlock)
+func streamAlong512F16x1(c *streamCall)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlong512F16x2(c *streamBlock)
+func streamAlong512F16x2(c *streamCall)
 
 // 4 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlong512F16x4(c *streamBlock)
+func streamAlong512F16x4(c *streamCall)
 
 // 6 rows of A by 16 columns.
 //
 //go:noescape
-func streamAlong512F16x6(c *streamBlock)
+func streamAlong512F16x6(c *streamCall)
 
 // 8 rows of A by 16 columns.
 //
 //go:noescape
-func streamAlong512F16x8(c *streamBlock)
+func streamAlong512F16x8(c *streamCall)
 
 // 1 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlongFar512Pairsx1(c *streamBlock)
+func streamAlongFar512Pairsx1(c *streamCall)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlongFar512Pairsx2(c *streamBlock)
+func streamAlongFar512Pairsx2(c *streamCall)
 
 // 4 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlongFar512Pairsx4(c *streamBlock)
+func streamAlongFar512Pairsx4(c *streamCall)
 
 // 6 rows of A by 16 columns.
 //
 //go:noescape
-func streamAlongFar512Pairsx6(c *streamBlock)
+func streamAlongFar512Pairsx6(c *streamCall)
 
 // 8 rows of A by 16 columns.
 //
 //go:noescape
-func streamAlongFar512Pairsx8(c *streamBlock)
+func streamAlongFar512Pairsx8(c *streamCall)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlongFar512Wordsx2(c *streamBlock)
+func streamAlongFar512Wordsx2(c *streamCall)
 
 // 4 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlongFar512Wordsx4(c *streamBlock)
+func streamAlongFar512Wordsx4(c *streamCall)
 
 // 6 rows of A by 16 columns.
 //
 //go:noescape
-func streamAlongFar512Wordsx6(c *streamBlock)
+func streamAlongFar512Wordsx6(c *streamCall)
 
 // 8 rows of A by 16 columns.
 //
 //go:noescape
-func streamAlongFar512Wordsx8(c *streamBlock)
+func streamAlongFar512Wordsx8(c *streamCall)
 
 // 16 rows of A by 16 columns.
 //
 //go:noescape
-func streamAlong512Pairsx16(c *streamBlock)
+func streamAlong512Pairsx16(c *streamCall)
 
 // 16 rows of A by 16 columns.
 //
 //go:noescape
-func streamAlongFar512Pairsx16(c *streamBlock)
+func streamAlongFar512Pairsx16(c *streamCall)
 
 // 16 rows of A by 16 columns.
 //
 //go:noescape
-func streamAlong512Wordsx16(c *streamBlock)
+func streamAlong512Wordsx16(c *streamCall)
 
 // 16 rows of A by 16 columns.
 //
 //go:noescape
-func streamAlongFar512Wordsx16(c *streamBlock)
+func streamAlongFar512Wordsx16(c *streamCall)
 
 // 1 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlong256Wordsx1(c *streamBlock)
+func streamAlong256Wordsx1(c *streamCall)
 
 // 1 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlongFar256Wordsx1(c *streamBlock)
+func streamAlongFar256Wordsx1(c *streamCall)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlong256Wordsx2(c *streamBlock)
+func streamAlong256Wordsx2(c *streamCall)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlongFar256Wordsx2(c *streamBlock)
+func streamAlongFar256Wordsx2(c *streamCall)
 
 // 4 rows of A by 16 columns.
 //
 //go:noescape
-func streamAlong256Wordsx4(c *streamBlock)
+func streamAlong256Wordsx4(c *streamCall)
 
 // 4 rows of A by 16 columns.
 //
 //go:noescape
-func streamAlongFar256Wordsx4(c *streamBlock)
+func streamAlongFar256Wordsx4(c *streamCall)
 
 // 1 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlong256BF16x1(c *streamBlock)
+func streamAlong256BF16x1(c *streamCall)
 
 // 1 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlongFar256BF16x1(c *streamBlock)
+func streamAlongFar256BF16x1(c *streamCall)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlong256BF16x2(c *streamBlock)
+func streamAlong256BF16x2(c *streamCall)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlongFar256BF16x2(c *streamBlock)
+func streamAlongFar256BF16x2(c *streamCall)
 
 // 4 rows of A by 16 columns.
 //
 //go:noescape
-func streamAlong256BF16x4(c *streamBlock)
+func streamAlong256BF16x4(c *streamCall)
 
 // 4 rows of A by 16 columns.
 //
 //go:noescape
-func streamAlongFar256BF16x4(c *streamBlock)
+func streamAlongFar256BF16x4(c *streamCall)
 
 // 1 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlong256F16x1(c *streamBlock)
+func streamAlong256F16x1(c *streamCall)
 
 // 1 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlongFar256F16x1(c *streamBlock)
+func streamAlongFar256F16x1(c *streamCall)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlong256F16x2(c *streamBlock)
+func streamAlong256F16x2(c *streamCall)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlongFar256F16x2(c *streamBlock)
+func streamAlongFar256F16x2(c *streamCall)
 
 // 4 rows of A by 16 columns.
 //
 //go:noescape
-func streamAlong256F16x4(c *streamBlock)
+func streamAlong256F16x4(c *streamCall)
 
 // 4 rows of A by 16 columns.
 //
 //go:noescape
-func streamAlongFar256F16x4(c *streamBlock)
+func streamAlongFar256F16x4(c *streamCall)

@@ -7,244 +7,244 @@ package asm
 // 1 rows of A by 128 columns.
 //
 //go:noescape
-func streamPanels512Pairsx1(c *streamBlock)
+func streamPanels512Pairsx1(c *streamCall)
 
 // 1 rows of A by 128 columns.
 //
 //go:noescape
-func streamPanelsFar512Pairsx1(c *streamBlock)
+func streamPanelsFar512Pairsx1(c *streamCall)
 
 // 2 rows of A by 128 columns.
 //
 //go:noescape
-func streamPanels512Pairsx2(c *streamBlock)
+func streamPanels512Pairsx2(c *streamCall)
 
 // 2 rows of A by 128 columns.
 //
 //go:noescape
-func streamPanelsFar512Pairsx2(c *streamBlock)
+func streamPanelsFar512Pairsx2(c *streamCall)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamPanels512Pairsx4(c *streamBlock)
+func streamPanels512Pairsx4(c *streamCall)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamPanelsFar512Pairsx4(c *streamBlock)
+func streamPanelsFar512Pairsx4(c *streamCall)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamPanels512Pairsx6(c *streamBlock)
+func streamPanels512Pairsx6(c *streamCall)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamPanelsFar512Pairsx6(c *streamBlock)
+func streamPanelsFar512Pairsx6(c *streamCall)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamPanels512Pairsx8(c *streamBlock)
+func streamPanels512Pairsx8(c *streamCall)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamPanelsFar512Pairsx8(c *streamBlock)
+func streamPanelsFar512Pairsx8(c *streamCall)
 
 // 1 rows of A by 128 columns.
 //
 //go:noescape
-func streamPanels512Wordsx1(c *streamBlock)
+func streamPanels512Wordsx1(c *streamCall)
 
 // 1 rows of A by 128 columns.
 //
 //go:noescape
-func streamPanelsFar512Wordsx1(c *streamBlock)
+func streamPanelsFar512Wordsx1(c *streamCall)
 
 // 2 rows of A by 128 columns.
 //
 //go:noescape
-func streamPanels512Wordsx2(c *streamBlock)
+func streamPanels512Wordsx2(c *streamCall)
 
 // 2 rows of A by 128 columns.
 //
 //go:noescape
-func streamPanelsFar512Wordsx2(c *streamBlock)
+func streamPanelsFar512Wordsx2(c *streamCall)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamPanels512Wordsx4(c *streamBlock)
+func streamPanels512Wordsx4(c *streamCall)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamPanelsFar512Wordsx4(c *streamBlock)
+func streamPanelsFar512Wordsx4(c *streamCall)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamPanels512Wordsx6(c *streamBlock)
+func streamPanels512Wordsx6(c *streamCall)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamPanelsFar512Wordsx6(c *streamBlock)
+func streamPanelsFar512Wordsx6(c *streamCall)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamPanels512Wordsx8(c *streamBlock)
+func streamPanels512Wordsx8(c *streamCall)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamPanelsFar512Wordsx8(c *streamBlock)
+func streamPanelsFar512Wordsx8(c *streamCall)
 
 // 1 rows of A by 128 columns.
 //
 //go:noescape
-func streamPanels512BF16x1(c *streamBlock)
+func streamPanels512BF16x1(c *streamCall)
 
 // 1 rows of A by 128 columns.
 //
 //go:noescape
-func streamPanelsFar512BF16x1(c *streamBlock)
+func streamPanelsFar512BF16x1(c *streamCall)
 
 // 2 rows of A by 128 columns.
 //
 //go:noescape
-func streamPanels512BF16x2(c *streamBlock)
+func streamPanels512BF16x2(c *streamCall)
 
 // 2 rows of A by 128 columns.
 //
 //go:noescape
-func streamPanelsFar512BF16x2(c *streamBlock)
+func streamPanelsFar512BF16x2(c *streamCall)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamPanels512BF16x4(c *streamBlock)
+func streamPanels512BF16x4(c *streamCall)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamPanelsFar512BF16x4(c *streamBlock)
+func streamPanelsFar512BF16x4(c *streamCall)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamPanels512BF16x6(c *streamBlock)
+func streamPanels512BF16x6(c *streamCall)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamPanelsFar512BF16x6(c *streamBlock)
+func streamPanelsFar512BF16x6(c *streamCall)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamPanels512BF16x8(c *streamBlock)
+func streamPanels512BF16x8(c *streamCall)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamPanelsFar512BF16x8(c *streamBlock)
+func streamPanelsFar512BF16x8(c *streamCall)
 
 // 1 rows of A by 128 columns.
 //
 //go:noescape
-func streamPanels512F16x1(c *streamBlock)
+func streamPanels512F16x1(c *streamCall)
 
 // 1 rows of A by 128 columns.
 //
 //go:noescape
-func streamPanelsFar512F16x1(c *streamBlock)
+func streamPanelsFar512F16x1(c *streamCall)
 
 // 2 rows of A by 128 columns.
 //
 //go:noescape
-func streamPanels512F16x2(c *streamBlock)
+func streamPanels512F16x2(c *streamCall)
 
 // 2 rows of A by 128 columns.
 //
 //go:noescape
-func streamPanelsFar512F16x2(c *streamBlock)
+func streamPanelsFar512F16x2(c *streamCall)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamPanels512F16x4(c *streamBlock)
+func streamPanels512F16x4(c *streamCall)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamPanelsFar512F16x4(c *streamBlock)
+func streamPanelsFar512F16x4(c *streamCall)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamPanels512F16x6(c *streamBlock)
+func streamPanels512F16x6(c *streamCall)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamPanelsFar512F16x6(c *streamBlock)
+func streamPanelsFar512F16x6(c *streamCall)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamPanels512F16x8(c *streamBlock)
+func streamPanels512F16x8(c *streamCall)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamPanelsFar512F16x8(c *streamBlock)
+func streamPanelsFar512F16x8(c *streamCall)
 
 // 1 rows of A by 24 columns.
 //
 //go:noescape
-func streamPanels256Wordsx1(c *streamBlock)
+func streamPanels256Wordsx1(c *streamCall)
 
 // 2 rows of A by 24 columns.
 //
 //go:noescape
-func streamPanels256Wordsx2(c *streamBlock)
+func streamPanels256Wordsx2(c *streamCall)
 
 // 4 rows of A by 24 columns.
 //
 //go:noescape
-func streamPanels256Wordsx4(c *streamBlock)
+func streamPanels256Wordsx4(c *streamCall)
 
 // 1 rows of A by 24 columns.
 //
 //go:noescape
-func streamPanels256BF16x1(c *streamBlock)
+func streamPanels256BF16x1(c *streamCall)
 
 // 2 rows of A by 24 columns.
 //
 //go:noescape
-func streamPanels256BF16x2(c *streamBlock)
+func streamPanels256BF16x2(c *streamCall)
 
 // 4 rows of A by 24 columns.
 //
 //go:noescape
-func streamPanels256BF16x4(c *streamBlock)
+func streamPanels256BF16x4(c *streamCall)
 
 // 1 rows of A by 24 columns.
 //
 //go:noescape
-func streamPanels256F16x1(c *streamBlock)
+func streamPanels256F16x1(c *streamCall)
 
 // 2 rows of A by 24 columns.
 //
 //go:noescape
-func streamPanels256F16x2(c *streamBlock)
+func streamPanels256F16x2(c *streamCall)
 
 // 4 rows of A by 24 columns.
 //
 //go:noescape
-func streamPanels256F16x4(c *streamBlock)
+func streamPanels256F16x4(c *streamCall)

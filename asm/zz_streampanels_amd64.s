@@ -5,25 +5,25 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// func streamPanels512Pairsx1(c *streamBlock)
+// func streamPanels512Pairsx1(c *streamCall)
 // 1 rows of A by 128 columns.
 TEXT ·streamPanels512Pairsx1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
 	TESTQ R9, R9
 	JZ one
 	LEAQ (R9)(R9*2), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
@@ -77,12 +77,12 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 	VADDPS 128(AX), Z2, Z2
@@ -93,7 +93,7 @@ loop:
 	VADDPS 448(AX), Z7, Z7
 
 added0x8:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -106,12 +106,12 @@ added0x8:
 	RET
 
 one:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	JMP start0x2
@@ -135,41 +135,41 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanelsFar512Pairsx1(c *streamBlock)
+// func streamPanelsFar512Pairsx1(c *streamCall)
 // 1 rows of A by 128 columns.
 TEXT ·streamPanelsFar512Pairsx1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
 	TESTQ R9, R9
 	JZ one
 	LEAQ (R9)(R9*2), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
@@ -219,12 +219,12 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 	VADDPS 128(AX), Z2, Z2
@@ -235,7 +235,7 @@ loop:
 	VADDPS 448(AX), Z7, Z7
 
 added0x8:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -248,12 +248,12 @@ added0x8:
 	RET
 
 one:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	JMP start0x2
@@ -276,41 +276,41 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanels512Pairsx2(c *streamBlock)
+// func streamPanels512Pairsx2(c *streamCall)
 // 2 rows of A by 128 columns.
 TEXT ·streamPanels512Pairsx2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
 	TESTQ R9, R9
 	JZ one
 	LEAQ (R9)(R9*2), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
@@ -319,7 +319,7 @@ TEXT ·streamPanels512Pairsx2(SB), NOSPLIT, $0-8
 	VMOVUPS 320(AX), Z5
 	VMOVUPS 384(AX), Z6
 	VMOVUPS 448(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
 	VMOVUPS 128(AX), Z10
@@ -390,12 +390,12 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 	VADDPS 128(AX), Z2, Z2
@@ -404,7 +404,7 @@ loop:
 	VADDPS 320(AX), Z5, Z5
 	VADDPS 384(AX), Z6, Z6
 	VADDPS 448(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
 	VADDPS 128(AX), Z10, Z10
@@ -415,7 +415,7 @@ loop:
 	VADDPS 448(AX), Z15, Z15
 
 added0x8:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
 	VMOVUPS Z10, 128(AX)
@@ -424,7 +424,7 @@ added0x8:
 	VMOVUPS Z13, 320(AX)
 	VMOVUPS Z14, 384(AX)
 	VMOVUPS Z15, 448(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -437,15 +437,15 @@ added0x8:
 	RET
 
 one:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
 	JMP start0x2
@@ -474,47 +474,47 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanelsFar512Pairsx2(c *streamBlock)
+// func streamPanelsFar512Pairsx2(c *streamCall)
 // 2 rows of A by 128 columns.
 TEXT ·streamPanelsFar512Pairsx2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
 	TESTQ R9, R9
 	JZ one
 	LEAQ (R9)(R9*2), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
@@ -523,7 +523,7 @@ TEXT ·streamPanelsFar512Pairsx2(SB), NOSPLIT, $0-8
 	VMOVUPS 320(AX), Z5
 	VMOVUPS 384(AX), Z6
 	VMOVUPS 448(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
 	VMOVUPS 128(AX), Z10
@@ -590,12 +590,12 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 	VADDPS 128(AX), Z2, Z2
@@ -604,7 +604,7 @@ loop:
 	VADDPS 320(AX), Z5, Z5
 	VADDPS 384(AX), Z6, Z6
 	VADDPS 448(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
 	VADDPS 128(AX), Z10, Z10
@@ -615,7 +615,7 @@ loop:
 	VADDPS 448(AX), Z15, Z15
 
 added0x8:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
 	VMOVUPS Z10, 128(AX)
@@ -624,7 +624,7 @@ added0x8:
 	VMOVUPS Z13, 320(AX)
 	VMOVUPS Z14, 384(AX)
 	VMOVUPS Z15, 448(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -637,15 +637,15 @@ added0x8:
 	RET
 
 one:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
 	JMP start0x2
@@ -673,62 +673,62 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanels512Pairsx4(c *streamBlock)
+// func streamPanels512Pairsx4(c *streamCall)
 // 4 rows of A by 64 columns.
 TEXT ·streamPanels512Pairsx4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
 	TESTQ R9, R9
 	JZ one
 	LEAQ (R9)(R9*2), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
 	VMOVUPS 192(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
 	VMOVUPS 128(AX), Z6
 	VMOVUPS 192(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
 	VMOVUPS 128(AX), Z10
 	VMOVUPS 192(AX), Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z12
 	VMOVUPS 64(AX), Z13
 	VMOVUPS 128(AX), Z14
@@ -789,49 +789,49 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 	VADDPS 128(AX), Z2, Z2
 	VADDPS 192(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
 	VADDPS 128(AX), Z6, Z6
 	VADDPS 192(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
 	VADDPS 128(AX), Z10, Z10
 	VADDPS 192(AX), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z12, Z12
 	VADDPS 64(AX), Z13, Z13
 	VADDPS 128(AX), Z14, Z14
 	VADDPS 192(AX), Z15, Z15
 
 added0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z12, 0(AX)
 	VMOVUPS Z13, 64(AX)
 	VMOVUPS Z14, 128(AX)
 	VMOVUPS Z15, 192(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
 	VMOVUPS Z10, 128(AX)
 	VMOVUPS Z11, 192(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
 	VMOVUPS Z6, 128(AX)
 	VMOVUPS Z7, 192(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -840,21 +840,21 @@ added0x4:
 	RET
 
 one:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z6
 	VMOVUPS 64(AX), Z7
 	JMP start0x2
@@ -893,74 +893,74 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z6, Z6
 	VADDPS 64(AX), Z7, Z7
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanelsFar512Pairsx4(c *streamBlock)
+// func streamPanelsFar512Pairsx4(c *streamCall)
 // 4 rows of A by 64 columns.
 TEXT ·streamPanelsFar512Pairsx4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
 	TESTQ R9, R9
 	JZ one
 	LEAQ (R9)(R9*2), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
 	VMOVUPS 192(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
 	VMOVUPS 128(AX), Z6
 	VMOVUPS 192(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
 	VMOVUPS 128(AX), Z10
 	VMOVUPS 192(AX), Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z12
 	VMOVUPS 64(AX), Z13
 	VMOVUPS 128(AX), Z14
@@ -1019,49 +1019,49 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 	VADDPS 128(AX), Z2, Z2
 	VADDPS 192(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
 	VADDPS 128(AX), Z6, Z6
 	VADDPS 192(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
 	VADDPS 128(AX), Z10, Z10
 	VADDPS 192(AX), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z12, Z12
 	VADDPS 64(AX), Z13, Z13
 	VADDPS 128(AX), Z14, Z14
 	VADDPS 192(AX), Z15, Z15
 
 added0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z12, 0(AX)
 	VMOVUPS Z13, 64(AX)
 	VMOVUPS Z14, 128(AX)
 	VMOVUPS Z15, 192(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
 	VMOVUPS Z10, 128(AX)
 	VMOVUPS Z11, 192(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
 	VMOVUPS Z6, 128(AX)
 	VMOVUPS Z7, 192(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -1070,21 +1070,21 @@ added0x4:
 	RET
 
 one:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z6
 	VMOVUPS 64(AX), Z7
 	JMP start0x2
@@ -1122,71 +1122,71 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z6, Z6
 	VADDPS 64(AX), Z7, Z7
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanels512Pairsx6(c *streamBlock)
+// func streamPanels512Pairsx6(c *streamCall)
 // 6 rows of A by 32 columns.
 TEXT ·streamPanels512Pairsx6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z6
 	VMOVUPS 64(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS 0(AX), Z10
 	VMOVUPS 64(AX), Z11
 	JMP start0x2
@@ -1235,83 +1235,83 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z6, Z6
 	VADDPS 64(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VADDPS 0(AX), Z10, Z10
 	VADDPS 64(AX), Z11, Z11
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanelsFar512Pairsx6(c *streamBlock)
+// func streamPanelsFar512Pairsx6(c *streamCall)
 // 6 rows of A by 32 columns.
 TEXT ·streamPanelsFar512Pairsx6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z6
 	VMOVUPS 64(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS 0(AX), Z10
 	VMOVUPS 64(AX), Z11
 	JMP start0x2
@@ -1360,89 +1360,89 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z6, Z6
 	VADDPS 64(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VADDPS 0(AX), Z10, Z10
 	VADDPS 64(AX), Z11, Z11
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanels512Pairsx8(c *streamBlock)
+// func streamPanels512Pairsx8(c *streamCall)
 // 8 rows of A by 32 columns.
 TEXT ·streamPanels512Pairsx8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z6
 	VMOVUPS 64(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS 0(AX), Z10
 	VMOVUPS 64(AX), Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VMOVUPS 0(AX), Z12
 	VMOVUPS 64(AX), Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VMOVUPS 0(AX), Z14
 	VMOVUPS 64(AX), Z15
 	JMP start0x2
@@ -1501,101 +1501,101 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z6, Z6
 	VADDPS 64(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VADDPS 0(AX), Z10, Z10
 	VADDPS 64(AX), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VADDPS 0(AX), Z12, Z12
 	VADDPS 64(AX), Z13, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VADDPS 0(AX), Z14, Z14
 	VADDPS 64(AX), Z15, Z15
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, 0(AX)
 	VMOVUPS Z15, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
 	VMOVUPS Z12, 0(AX)
 	VMOVUPS Z13, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanelsFar512Pairsx8(c *streamBlock)
+// func streamPanelsFar512Pairsx8(c *streamCall)
 // 8 rows of A by 32 columns.
 TEXT ·streamPanelsFar512Pairsx8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z6
 	VMOVUPS 64(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS 0(AX), Z10
 	VMOVUPS 64(AX), Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VMOVUPS 0(AX), Z12
 	VMOVUPS 64(AX), Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VMOVUPS 0(AX), Z14
 	VMOVUPS 64(AX), Z15
 	JMP start0x2
@@ -1654,83 +1654,83 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z6, Z6
 	VADDPS 64(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VADDPS 0(AX), Z10, Z10
 	VADDPS 64(AX), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VADDPS 0(AX), Z12, Z12
 	VADDPS 64(AX), Z13, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VADDPS 0(AX), Z14, Z14
 	VADDPS 64(AX), Z15, Z15
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, 0(AX)
 	VMOVUPS Z15, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
 	VMOVUPS Z12, 0(AX)
 	VMOVUPS Z13, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanels512Wordsx1(c *streamBlock)
+// func streamPanels512Wordsx1(c *streamCall)
 // 1 rows of A by 128 columns.
 TEXT ·streamPanels512Wordsx1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
 	TESTQ R9, R9
 	JZ one
 	LEAQ (R9)(R9*2), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
@@ -1784,12 +1784,12 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 	VADDPS 128(AX), Z2, Z2
@@ -1800,7 +1800,7 @@ loop:
 	VADDPS 448(AX), Z7, Z7
 
 added0x8:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -1813,12 +1813,12 @@ added0x8:
 	RET
 
 one:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	JMP start0x2
@@ -1842,41 +1842,41 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanelsFar512Wordsx1(c *streamBlock)
+// func streamPanelsFar512Wordsx1(c *streamCall)
 // 1 rows of A by 128 columns.
 TEXT ·streamPanelsFar512Wordsx1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
 	TESTQ R9, R9
 	JZ one
 	LEAQ (R9)(R9*2), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
@@ -1926,12 +1926,12 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 	VADDPS 128(AX), Z2, Z2
@@ -1942,7 +1942,7 @@ loop:
 	VADDPS 448(AX), Z7, Z7
 
 added0x8:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -1955,12 +1955,12 @@ added0x8:
 	RET
 
 one:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	JMP start0x2
@@ -1983,41 +1983,41 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanels512Wordsx2(c *streamBlock)
+// func streamPanels512Wordsx2(c *streamCall)
 // 2 rows of A by 128 columns.
 TEXT ·streamPanels512Wordsx2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
 	TESTQ R9, R9
 	JZ one
 	LEAQ (R9)(R9*2), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
@@ -2026,7 +2026,7 @@ TEXT ·streamPanels512Wordsx2(SB), NOSPLIT, $0-8
 	VMOVUPS 320(AX), Z5
 	VMOVUPS 384(AX), Z6
 	VMOVUPS 448(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
 	VMOVUPS 128(AX), Z10
@@ -2097,12 +2097,12 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 	VADDPS 128(AX), Z2, Z2
@@ -2111,7 +2111,7 @@ loop:
 	VADDPS 320(AX), Z5, Z5
 	VADDPS 384(AX), Z6, Z6
 	VADDPS 448(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
 	VADDPS 128(AX), Z10, Z10
@@ -2122,7 +2122,7 @@ loop:
 	VADDPS 448(AX), Z15, Z15
 
 added0x8:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
 	VMOVUPS Z10, 128(AX)
@@ -2131,7 +2131,7 @@ added0x8:
 	VMOVUPS Z13, 320(AX)
 	VMOVUPS Z14, 384(AX)
 	VMOVUPS Z15, 448(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -2144,15 +2144,15 @@ added0x8:
 	RET
 
 one:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
 	JMP start0x2
@@ -2181,47 +2181,47 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanelsFar512Wordsx2(c *streamBlock)
+// func streamPanelsFar512Wordsx2(c *streamCall)
 // 2 rows of A by 128 columns.
 TEXT ·streamPanelsFar512Wordsx2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
 	TESTQ R9, R9
 	JZ one
 	LEAQ (R9)(R9*2), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
@@ -2230,7 +2230,7 @@ TEXT ·streamPanelsFar512Wordsx2(SB), NOSPLIT, $0-8
 	VMOVUPS 320(AX), Z5
 	VMOVUPS 384(AX), Z6
 	VMOVUPS 448(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
 	VMOVUPS 128(AX), Z10
@@ -2297,12 +2297,12 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 	VADDPS 128(AX), Z2, Z2
@@ -2311,7 +2311,7 @@ loop:
 	VADDPS 320(AX), Z5, Z5
 	VADDPS 384(AX), Z6, Z6
 	VADDPS 448(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
 	VADDPS 128(AX), Z10, Z10
@@ -2322,7 +2322,7 @@ loop:
 	VADDPS 448(AX), Z15, Z15
 
 added0x8:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
 	VMOVUPS Z10, 128(AX)
@@ -2331,7 +2331,7 @@ added0x8:
 	VMOVUPS Z13, 320(AX)
 	VMOVUPS Z14, 384(AX)
 	VMOVUPS Z15, 448(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -2344,15 +2344,15 @@ added0x8:
 	RET
 
 one:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
 	JMP start0x2
@@ -2380,62 +2380,62 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanels512Wordsx4(c *streamBlock)
+// func streamPanels512Wordsx4(c *streamCall)
 // 4 rows of A by 64 columns.
 TEXT ·streamPanels512Wordsx4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
 	TESTQ R9, R9
 	JZ one
 	LEAQ (R9)(R9*2), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
 	VMOVUPS 192(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
 	VMOVUPS 128(AX), Z6
 	VMOVUPS 192(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
 	VMOVUPS 128(AX), Z10
 	VMOVUPS 192(AX), Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z12
 	VMOVUPS 64(AX), Z13
 	VMOVUPS 128(AX), Z14
@@ -2496,49 +2496,49 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 	VADDPS 128(AX), Z2, Z2
 	VADDPS 192(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
 	VADDPS 128(AX), Z6, Z6
 	VADDPS 192(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
 	VADDPS 128(AX), Z10, Z10
 	VADDPS 192(AX), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z12, Z12
 	VADDPS 64(AX), Z13, Z13
 	VADDPS 128(AX), Z14, Z14
 	VADDPS 192(AX), Z15, Z15
 
 added0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z12, 0(AX)
 	VMOVUPS Z13, 64(AX)
 	VMOVUPS Z14, 128(AX)
 	VMOVUPS Z15, 192(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
 	VMOVUPS Z10, 128(AX)
 	VMOVUPS Z11, 192(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
 	VMOVUPS Z6, 128(AX)
 	VMOVUPS Z7, 192(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -2547,21 +2547,21 @@ added0x4:
 	RET
 
 one:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z6
 	VMOVUPS 64(AX), Z7
 	JMP start0x2
@@ -2600,74 +2600,74 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z6, Z6
 	VADDPS 64(AX), Z7, Z7
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanelsFar512Wordsx4(c *streamBlock)
+// func streamPanelsFar512Wordsx4(c *streamCall)
 // 4 rows of A by 64 columns.
 TEXT ·streamPanelsFar512Wordsx4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
 	TESTQ R9, R9
 	JZ one
 	LEAQ (R9)(R9*2), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
 	VMOVUPS 192(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
 	VMOVUPS 128(AX), Z6
 	VMOVUPS 192(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
 	VMOVUPS 128(AX), Z10
 	VMOVUPS 192(AX), Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z12
 	VMOVUPS 64(AX), Z13
 	VMOVUPS 128(AX), Z14
@@ -2726,49 +2726,49 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 	VADDPS 128(AX), Z2, Z2
 	VADDPS 192(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
 	VADDPS 128(AX), Z6, Z6
 	VADDPS 192(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
 	VADDPS 128(AX), Z10, Z10
 	VADDPS 192(AX), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z12, Z12
 	VADDPS 64(AX), Z13, Z13
 	VADDPS 128(AX), Z14, Z14
 	VADDPS 192(AX), Z15, Z15
 
 added0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z12, 0(AX)
 	VMOVUPS Z13, 64(AX)
 	VMOVUPS Z14, 128(AX)
 	VMOVUPS Z15, 192(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
 	VMOVUPS Z10, 128(AX)
 	VMOVUPS Z11, 192(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
 	VMOVUPS Z6, 128(AX)
 	VMOVUPS Z7, 192(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -2777,21 +2777,21 @@ added0x4:
 	RET
 
 one:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z6
 	VMOVUPS 64(AX), Z7
 	JMP start0x2
@@ -2829,71 +2829,71 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z6, Z6
 	VADDPS 64(AX), Z7, Z7
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanels512Wordsx6(c *streamBlock)
+// func streamPanels512Wordsx6(c *streamCall)
 // 6 rows of A by 32 columns.
 TEXT ·streamPanels512Wordsx6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z6
 	VMOVUPS 64(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS 0(AX), Z10
 	VMOVUPS 64(AX), Z11
 	JMP start0x2
@@ -2942,83 +2942,83 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z6, Z6
 	VADDPS 64(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VADDPS 0(AX), Z10, Z10
 	VADDPS 64(AX), Z11, Z11
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanelsFar512Wordsx6(c *streamBlock)
+// func streamPanelsFar512Wordsx6(c *streamCall)
 // 6 rows of A by 32 columns.
 TEXT ·streamPanelsFar512Wordsx6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z6
 	VMOVUPS 64(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS 0(AX), Z10
 	VMOVUPS 64(AX), Z11
 	JMP start0x2
@@ -3067,89 +3067,89 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z6, Z6
 	VADDPS 64(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VADDPS 0(AX), Z10, Z10
 	VADDPS 64(AX), Z11, Z11
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanels512Wordsx8(c *streamBlock)
+// func streamPanels512Wordsx8(c *streamCall)
 // 8 rows of A by 32 columns.
 TEXT ·streamPanels512Wordsx8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z6
 	VMOVUPS 64(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS 0(AX), Z10
 	VMOVUPS 64(AX), Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VMOVUPS 0(AX), Z12
 	VMOVUPS 64(AX), Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VMOVUPS 0(AX), Z14
 	VMOVUPS 64(AX), Z15
 	JMP start0x2
@@ -3208,101 +3208,101 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z6, Z6
 	VADDPS 64(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VADDPS 0(AX), Z10, Z10
 	VADDPS 64(AX), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VADDPS 0(AX), Z12, Z12
 	VADDPS 64(AX), Z13, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VADDPS 0(AX), Z14, Z14
 	VADDPS 64(AX), Z15, Z15
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, 0(AX)
 	VMOVUPS Z15, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
 	VMOVUPS Z12, 0(AX)
 	VMOVUPS Z13, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanelsFar512Wordsx8(c *streamBlock)
+// func streamPanelsFar512Wordsx8(c *streamCall)
 // 8 rows of A by 32 columns.
 TEXT ·streamPanelsFar512Wordsx8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z6
 	VMOVUPS 64(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS 0(AX), Z10
 	VMOVUPS 64(AX), Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VMOVUPS 0(AX), Z12
 	VMOVUPS 64(AX), Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VMOVUPS 0(AX), Z14
 	VMOVUPS 64(AX), Z15
 	JMP start0x2
@@ -3361,83 +3361,83 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z6, Z6
 	VADDPS 64(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VADDPS 0(AX), Z10, Z10
 	VADDPS 64(AX), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VADDPS 0(AX), Z12, Z12
 	VADDPS 64(AX), Z13, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VADDPS 0(AX), Z14, Z14
 	VADDPS 64(AX), Z15, Z15
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, 0(AX)
 	VMOVUPS Z15, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
 	VMOVUPS Z12, 0(AX)
 	VMOVUPS Z13, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanels512BF16x1(c *streamBlock)
+// func streamPanels512BF16x1(c *streamCall)
 // 1 rows of A by 128 columns.
 TEXT ·streamPanels512BF16x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
 	TESTQ R9, R9
 	JZ one
 	LEAQ (R9)(R9*2), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
@@ -3495,12 +3495,12 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 	VADDPS 128(AX), Z2, Z2
@@ -3511,7 +3511,7 @@ loop:
 	VADDPS 448(AX), Z7, Z7
 
 added0x8:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -3524,12 +3524,12 @@ added0x8:
 	RET
 
 one:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	JMP start0x2
@@ -3554,41 +3554,41 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanelsFar512BF16x1(c *streamBlock)
+// func streamPanelsFar512BF16x1(c *streamCall)
 // 1 rows of A by 128 columns.
 TEXT ·streamPanelsFar512BF16x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
 	TESTQ R9, R9
 	JZ one
 	LEAQ (R9)(R9*2), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
@@ -3646,12 +3646,12 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 	VADDPS 128(AX), Z2, Z2
@@ -3662,7 +3662,7 @@ loop:
 	VADDPS 448(AX), Z7, Z7
 
 added0x8:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -3675,12 +3675,12 @@ added0x8:
 	RET
 
 one:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	JMP start0x2
@@ -3705,41 +3705,41 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanels512BF16x2(c *streamBlock)
+// func streamPanels512BF16x2(c *streamCall)
 // 2 rows of A by 128 columns.
 TEXT ·streamPanels512BF16x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
 	TESTQ R9, R9
 	JZ one
 	LEAQ (R9)(R9*2), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
@@ -3748,7 +3748,7 @@ TEXT ·streamPanels512BF16x2(SB), NOSPLIT, $0-8
 	VMOVUPS 320(AX), Z5
 	VMOVUPS 384(AX), Z6
 	VMOVUPS 448(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
 	VMOVUPS 128(AX), Z10
@@ -3823,12 +3823,12 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 	VADDPS 128(AX), Z2, Z2
@@ -3837,7 +3837,7 @@ loop:
 	VADDPS 320(AX), Z5, Z5
 	VADDPS 384(AX), Z6, Z6
 	VADDPS 448(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
 	VADDPS 128(AX), Z10, Z10
@@ -3848,7 +3848,7 @@ loop:
 	VADDPS 448(AX), Z15, Z15
 
 added0x8:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
 	VMOVUPS Z10, 128(AX)
@@ -3857,7 +3857,7 @@ added0x8:
 	VMOVUPS Z13, 320(AX)
 	VMOVUPS Z14, 384(AX)
 	VMOVUPS Z15, 448(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -3870,15 +3870,15 @@ added0x8:
 	RET
 
 one:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
 	JMP start0x2
@@ -3908,47 +3908,47 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanelsFar512BF16x2(c *streamBlock)
+// func streamPanelsFar512BF16x2(c *streamCall)
 // 2 rows of A by 128 columns.
 TEXT ·streamPanelsFar512BF16x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
 	TESTQ R9, R9
 	JZ one
 	LEAQ (R9)(R9*2), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
@@ -3957,7 +3957,7 @@ TEXT ·streamPanelsFar512BF16x2(SB), NOSPLIT, $0-8
 	VMOVUPS 320(AX), Z5
 	VMOVUPS 384(AX), Z6
 	VMOVUPS 448(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
 	VMOVUPS 128(AX), Z10
@@ -4032,12 +4032,12 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 	VADDPS 128(AX), Z2, Z2
@@ -4046,7 +4046,7 @@ loop:
 	VADDPS 320(AX), Z5, Z5
 	VADDPS 384(AX), Z6, Z6
 	VADDPS 448(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
 	VADDPS 128(AX), Z10, Z10
@@ -4057,7 +4057,7 @@ loop:
 	VADDPS 448(AX), Z15, Z15
 
 added0x8:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
 	VMOVUPS Z10, 128(AX)
@@ -4066,7 +4066,7 @@ added0x8:
 	VMOVUPS Z13, 320(AX)
 	VMOVUPS Z14, 384(AX)
 	VMOVUPS Z15, 448(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -4079,15 +4079,15 @@ added0x8:
 	RET
 
 one:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
 	JMP start0x2
@@ -4117,62 +4117,62 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanels512BF16x4(c *streamBlock)
+// func streamPanels512BF16x4(c *streamCall)
 // 4 rows of A by 64 columns.
 TEXT ·streamPanels512BF16x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
 	TESTQ R9, R9
 	JZ one
 	LEAQ (R9)(R9*2), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
 	VMOVUPS 192(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
 	VMOVUPS 128(AX), Z6
 	VMOVUPS 192(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
 	VMOVUPS 128(AX), Z10
 	VMOVUPS 192(AX), Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z12
 	VMOVUPS 64(AX), Z13
 	VMOVUPS 128(AX), Z14
@@ -4235,49 +4235,49 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 	VADDPS 128(AX), Z2, Z2
 	VADDPS 192(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
 	VADDPS 128(AX), Z6, Z6
 	VADDPS 192(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
 	VADDPS 128(AX), Z10, Z10
 	VADDPS 192(AX), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z12, Z12
 	VADDPS 64(AX), Z13, Z13
 	VADDPS 128(AX), Z14, Z14
 	VADDPS 192(AX), Z15, Z15
 
 added0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z12, 0(AX)
 	VMOVUPS Z13, 64(AX)
 	VMOVUPS Z14, 128(AX)
 	VMOVUPS Z15, 192(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
 	VMOVUPS Z10, 128(AX)
 	VMOVUPS Z11, 192(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
 	VMOVUPS Z6, 128(AX)
 	VMOVUPS Z7, 192(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -4286,21 +4286,21 @@ added0x4:
 	RET
 
 one:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z6
 	VMOVUPS 64(AX), Z7
 	JMP start0x2
@@ -4340,74 +4340,74 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z6, Z6
 	VADDPS 64(AX), Z7, Z7
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanelsFar512BF16x4(c *streamBlock)
+// func streamPanelsFar512BF16x4(c *streamCall)
 // 4 rows of A by 64 columns.
 TEXT ·streamPanelsFar512BF16x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
 	TESTQ R9, R9
 	JZ one
 	LEAQ (R9)(R9*2), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
 	VMOVUPS 192(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
 	VMOVUPS 128(AX), Z6
 	VMOVUPS 192(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
 	VMOVUPS 128(AX), Z10
 	VMOVUPS 192(AX), Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z12
 	VMOVUPS 64(AX), Z13
 	VMOVUPS 128(AX), Z14
@@ -4470,49 +4470,49 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 	VADDPS 128(AX), Z2, Z2
 	VADDPS 192(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
 	VADDPS 128(AX), Z6, Z6
 	VADDPS 192(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
 	VADDPS 128(AX), Z10, Z10
 	VADDPS 192(AX), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z12, Z12
 	VADDPS 64(AX), Z13, Z13
 	VADDPS 128(AX), Z14, Z14
 	VADDPS 192(AX), Z15, Z15
 
 added0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z12, 0(AX)
 	VMOVUPS Z13, 64(AX)
 	VMOVUPS Z14, 128(AX)
 	VMOVUPS Z15, 192(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
 	VMOVUPS Z10, 128(AX)
 	VMOVUPS Z11, 192(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
 	VMOVUPS Z6, 128(AX)
 	VMOVUPS Z7, 192(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -4521,21 +4521,21 @@ added0x4:
 	RET
 
 one:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z6
 	VMOVUPS 64(AX), Z7
 	JMP start0x2
@@ -4575,71 +4575,71 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z6, Z6
 	VADDPS 64(AX), Z7, Z7
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanels512BF16x6(c *streamBlock)
+// func streamPanels512BF16x6(c *streamCall)
 // 6 rows of A by 32 columns.
 TEXT ·streamPanels512BF16x6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z6
 	VMOVUPS 64(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS 0(AX), Z10
 	VMOVUPS 64(AX), Z11
 	JMP start0x2
@@ -4689,83 +4689,83 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z6, Z6
 	VADDPS 64(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VADDPS 0(AX), Z10, Z10
 	VADDPS 64(AX), Z11, Z11
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanelsFar512BF16x6(c *streamBlock)
+// func streamPanelsFar512BF16x6(c *streamCall)
 // 6 rows of A by 32 columns.
 TEXT ·streamPanelsFar512BF16x6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z6
 	VMOVUPS 64(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS 0(AX), Z10
 	VMOVUPS 64(AX), Z11
 	JMP start0x2
@@ -4815,89 +4815,89 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z6, Z6
 	VADDPS 64(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VADDPS 0(AX), Z10, Z10
 	VADDPS 64(AX), Z11, Z11
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanels512BF16x8(c *streamBlock)
+// func streamPanels512BF16x8(c *streamCall)
 // 8 rows of A by 32 columns.
 TEXT ·streamPanels512BF16x8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z6
 	VMOVUPS 64(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS 0(AX), Z10
 	VMOVUPS 64(AX), Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VMOVUPS 0(AX), Z12
 	VMOVUPS 64(AX), Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VMOVUPS 0(AX), Z14
 	VMOVUPS 64(AX), Z15
 	JMP start0x2
@@ -4957,101 +4957,101 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z6, Z6
 	VADDPS 64(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VADDPS 0(AX), Z10, Z10
 	VADDPS 64(AX), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VADDPS 0(AX), Z12, Z12
 	VADDPS 64(AX), Z13, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VADDPS 0(AX), Z14, Z14
 	VADDPS 64(AX), Z15, Z15
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, 0(AX)
 	VMOVUPS Z15, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
 	VMOVUPS Z12, 0(AX)
 	VMOVUPS Z13, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanelsFar512BF16x8(c *streamBlock)
+// func streamPanelsFar512BF16x8(c *streamCall)
 // 8 rows of A by 32 columns.
 TEXT ·streamPanelsFar512BF16x8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z6
 	VMOVUPS 64(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS 0(AX), Z10
 	VMOVUPS 64(AX), Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VMOVUPS 0(AX), Z12
 	VMOVUPS 64(AX), Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VMOVUPS 0(AX), Z14
 	VMOVUPS 64(AX), Z15
 	JMP start0x2
@@ -5111,83 +5111,83 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z6, Z6
 	VADDPS 64(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VADDPS 0(AX), Z10, Z10
 	VADDPS 64(AX), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VADDPS 0(AX), Z12, Z12
 	VADDPS 64(AX), Z13, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VADDPS 0(AX), Z14, Z14
 	VADDPS 64(AX), Z15, Z15
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, 0(AX)
 	VMOVUPS Z15, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
 	VMOVUPS Z12, 0(AX)
 	VMOVUPS Z13, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanels512F16x1(c *streamBlock)
+// func streamPanels512F16x1(c *streamCall)
 // 1 rows of A by 128 columns.
 TEXT ·streamPanels512F16x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
 	TESTQ R9, R9
 	JZ one
 	LEAQ (R9)(R9*2), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
@@ -5237,12 +5237,12 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 	VADDPS 128(AX), Z2, Z2
@@ -5253,7 +5253,7 @@ loop:
 	VADDPS 448(AX), Z7, Z7
 
 added0x8:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -5266,12 +5266,12 @@ added0x8:
 	RET
 
 one:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	JMP start0x2
@@ -5294,41 +5294,41 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanelsFar512F16x1(c *streamBlock)
+// func streamPanelsFar512F16x1(c *streamCall)
 // 1 rows of A by 128 columns.
 TEXT ·streamPanelsFar512F16x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
 	TESTQ R9, R9
 	JZ one
 	LEAQ (R9)(R9*2), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
@@ -5378,12 +5378,12 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 	VADDPS 128(AX), Z2, Z2
@@ -5394,7 +5394,7 @@ loop:
 	VADDPS 448(AX), Z7, Z7
 
 added0x8:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -5407,12 +5407,12 @@ added0x8:
 	RET
 
 one:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	JMP start0x2
@@ -5435,41 +5435,41 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanels512F16x2(c *streamBlock)
+// func streamPanels512F16x2(c *streamCall)
 // 2 rows of A by 128 columns.
 TEXT ·streamPanels512F16x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
 	TESTQ R9, R9
 	JZ one
 	LEAQ (R9)(R9*2), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
@@ -5478,7 +5478,7 @@ TEXT ·streamPanels512F16x2(SB), NOSPLIT, $0-8
 	VMOVUPS 320(AX), Z5
 	VMOVUPS 384(AX), Z6
 	VMOVUPS 448(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
 	VMOVUPS 128(AX), Z10
@@ -5545,12 +5545,12 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 	VADDPS 128(AX), Z2, Z2
@@ -5559,7 +5559,7 @@ loop:
 	VADDPS 320(AX), Z5, Z5
 	VADDPS 384(AX), Z6, Z6
 	VADDPS 448(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
 	VADDPS 128(AX), Z10, Z10
@@ -5570,7 +5570,7 @@ loop:
 	VADDPS 448(AX), Z15, Z15
 
 added0x8:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
 	VMOVUPS Z10, 128(AX)
@@ -5579,7 +5579,7 @@ added0x8:
 	VMOVUPS Z13, 320(AX)
 	VMOVUPS Z14, 384(AX)
 	VMOVUPS Z15, 448(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -5592,15 +5592,15 @@ added0x8:
 	RET
 
 one:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
 	JMP start0x2
@@ -5628,47 +5628,47 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanelsFar512F16x2(c *streamBlock)
+// func streamPanelsFar512F16x2(c *streamCall)
 // 2 rows of A by 128 columns.
 TEXT ·streamPanelsFar512F16x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
 	TESTQ R9, R9
 	JZ one
 	LEAQ (R9)(R9*2), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
@@ -5677,7 +5677,7 @@ TEXT ·streamPanelsFar512F16x2(SB), NOSPLIT, $0-8
 	VMOVUPS 320(AX), Z5
 	VMOVUPS 384(AX), Z6
 	VMOVUPS 448(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
 	VMOVUPS 128(AX), Z10
@@ -5744,12 +5744,12 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 	VADDPS 128(AX), Z2, Z2
@@ -5758,7 +5758,7 @@ loop:
 	VADDPS 320(AX), Z5, Z5
 	VADDPS 384(AX), Z6, Z6
 	VADDPS 448(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
 	VADDPS 128(AX), Z10, Z10
@@ -5769,7 +5769,7 @@ loop:
 	VADDPS 448(AX), Z15, Z15
 
 added0x8:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
 	VMOVUPS Z10, 128(AX)
@@ -5778,7 +5778,7 @@ added0x8:
 	VMOVUPS Z13, 320(AX)
 	VMOVUPS Z14, 384(AX)
 	VMOVUPS Z15, 448(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -5791,15 +5791,15 @@ added0x8:
 	RET
 
 one:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
 	JMP start0x2
@@ -5827,62 +5827,62 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanels512F16x4(c *streamBlock)
+// func streamPanels512F16x4(c *streamCall)
 // 4 rows of A by 64 columns.
 TEXT ·streamPanels512F16x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
 	TESTQ R9, R9
 	JZ one
 	LEAQ (R9)(R9*2), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
 	VMOVUPS 192(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
 	VMOVUPS 128(AX), Z6
 	VMOVUPS 192(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
 	VMOVUPS 128(AX), Z10
 	VMOVUPS 192(AX), Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z12
 	VMOVUPS 64(AX), Z13
 	VMOVUPS 128(AX), Z14
@@ -5941,49 +5941,49 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 	VADDPS 128(AX), Z2, Z2
 	VADDPS 192(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
 	VADDPS 128(AX), Z6, Z6
 	VADDPS 192(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
 	VADDPS 128(AX), Z10, Z10
 	VADDPS 192(AX), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z12, Z12
 	VADDPS 64(AX), Z13, Z13
 	VADDPS 128(AX), Z14, Z14
 	VADDPS 192(AX), Z15, Z15
 
 added0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z12, 0(AX)
 	VMOVUPS Z13, 64(AX)
 	VMOVUPS Z14, 128(AX)
 	VMOVUPS Z15, 192(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
 	VMOVUPS Z10, 128(AX)
 	VMOVUPS Z11, 192(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
 	VMOVUPS Z6, 128(AX)
 	VMOVUPS Z7, 192(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -5992,21 +5992,21 @@ added0x4:
 	RET
 
 one:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z6
 	VMOVUPS 64(AX), Z7
 	JMP start0x2
@@ -6044,74 +6044,74 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z6, Z6
 	VADDPS 64(AX), Z7, Z7
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanelsFar512F16x4(c *streamBlock)
+// func streamPanelsFar512F16x4(c *streamCall)
 // 4 rows of A by 64 columns.
 TEXT ·streamPanelsFar512F16x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
 	TESTQ R9, R9
 	JZ one
 	LEAQ (R9)(R9*2), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
 	VMOVUPS 192(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
 	VMOVUPS 128(AX), Z6
 	VMOVUPS 192(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
 	VMOVUPS 128(AX), Z10
 	VMOVUPS 192(AX), Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z12
 	VMOVUPS 64(AX), Z13
 	VMOVUPS 128(AX), Z14
@@ -6170,49 +6170,49 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
 	VADDPS 128(AX), Z2, Z2
 	VADDPS 192(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
 	VADDPS 128(AX), Z6, Z6
 	VADDPS 192(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
 	VADDPS 128(AX), Z10, Z10
 	VADDPS 192(AX), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z12, Z12
 	VADDPS 64(AX), Z13, Z13
 	VADDPS 128(AX), Z14, Z14
 	VADDPS 192(AX), Z15, Z15
 
 added0x4:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z12, 0(AX)
 	VMOVUPS Z13, 64(AX)
 	VMOVUPS Z14, 128(AX)
 	VMOVUPS Z15, 192(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
 	VMOVUPS Z10, 128(AX)
 	VMOVUPS Z11, 192(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
 	VMOVUPS Z6, 128(AX)
 	VMOVUPS Z7, 192(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -6221,21 +6221,21 @@ added0x4:
 	RET
 
 one:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z6
 	VMOVUPS 64(AX), Z7
 	JMP start0x2
@@ -6273,71 +6273,71 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z6, Z6
 	VADDPS 64(AX), Z7, Z7
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanels512F16x6(c *streamBlock)
+// func streamPanels512F16x6(c *streamCall)
 // 6 rows of A by 32 columns.
 TEXT ·streamPanels512F16x6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z6
 	VMOVUPS 64(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS 0(AX), Z10
 	VMOVUPS 64(AX), Z11
 	JMP start0x2
@@ -6385,83 +6385,83 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z6, Z6
 	VADDPS 64(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VADDPS 0(AX), Z10, Z10
 	VADDPS 64(AX), Z11, Z11
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanelsFar512F16x6(c *streamBlock)
+// func streamPanelsFar512F16x6(c *streamCall)
 // 6 rows of A by 32 columns.
 TEXT ·streamPanelsFar512F16x6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z6
 	VMOVUPS 64(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS 0(AX), Z10
 	VMOVUPS 64(AX), Z11
 	JMP start0x2
@@ -6509,89 +6509,89 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z6, Z6
 	VADDPS 64(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VADDPS 0(AX), Z10, Z10
 	VADDPS 64(AX), Z11, Z11
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanels512F16x8(c *streamBlock)
+// func streamPanels512F16x8(c *streamCall)
 // 8 rows of A by 32 columns.
 TEXT ·streamPanels512F16x8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z6
 	VMOVUPS 64(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS 0(AX), Z10
 	VMOVUPS 64(AX), Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VMOVUPS 0(AX), Z12
 	VMOVUPS 64(AX), Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VMOVUPS 0(AX), Z14
 	VMOVUPS 64(AX), Z15
 	JMP start0x2
@@ -6649,101 +6649,101 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z6, Z6
 	VADDPS 64(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VADDPS 0(AX), Z10, Z10
 	VADDPS 64(AX), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VADDPS 0(AX), Z12, Z12
 	VADDPS 64(AX), Z13, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VADDPS 0(AX), Z14, Z14
 	VADDPS 64(AX), Z15, Z15
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, 0(AX)
 	VMOVUPS Z15, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
 	VMOVUPS Z12, 0(AX)
 	VMOVUPS Z13, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanelsFar512F16x8(c *streamBlock)
+// func streamPanelsFar512F16x8(c *streamCall)
 // 8 rows of A by 32 columns.
 TEXT ·streamPanelsFar512F16x8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z2
 	VMOVUPS 64(AX), Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z4
 	VMOVUPS 64(AX), Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z6
 	VMOVUPS 64(AX), Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS 0(AX), Z8
 	VMOVUPS 64(AX), Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS 0(AX), Z10
 	VMOVUPS 64(AX), Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VMOVUPS 0(AX), Z12
 	VMOVUPS 64(AX), Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VMOVUPS 0(AX), Z14
 	VMOVUPS 64(AX), Z15
 	JMP start0x2
@@ -6801,78 +6801,78 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z0, Z0
 	VADDPS 64(AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z2, Z2
 	VADDPS 64(AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z4, Z4
 	VADDPS 64(AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z6, Z6
 	VADDPS 64(AX), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VADDPS 0(AX), Z8, Z8
 	VADDPS 64(AX), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VADDPS 0(AX), Z10, Z10
 	VADDPS 64(AX), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VADDPS 0(AX), Z12, Z12
 	VADDPS 64(AX), Z13, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VADDPS 0(AX), Z14, Z14
 	VADDPS 64(AX), Z15, Z15
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, 0(AX)
 	VMOVUPS Z15, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
 	VMOVUPS Z12, 0(AX)
 	VMOVUPS Z13, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, 0(AX)
 	VMOVUPS Z5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanels256Wordsx1(c *streamBlock)
+// func streamPanels256Wordsx1(c *streamCall)
 // 1 rows of A by 24 columns.
 TEXT ·streamPanels256Wordsx1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x3
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -6897,42 +6897,42 @@ single:
 	ADDQ $16, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS 64(AX), Y2, Y2
 
 added0x3:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanels256Wordsx2(c *streamBlock)
+// func streamPanels256Wordsx2(c *streamCall)
 // 2 rows of A by 24 columns.
 TEXT ·streamPanels256Wordsx2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x3
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Y3
 	VMOVUPS 32(AX), Y4
 	VMOVUPS 64(AX), Y5
@@ -6964,58 +6964,58 @@ single:
 	ADDQ $16, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS 64(AX), Y2, Y2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Y3, Y3
 	VADDPS 32(AX), Y4, Y4
 	VADDPS 64(AX), Y5, Y5
 
 added0x3:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y3, 0(AX)
 	VMOVUPS Y4, 32(AX)
 	VMOVUPS Y5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanels256Wordsx4(c *streamBlock)
+// func streamPanels256Wordsx4(c *streamCall)
 // 4 rows of A by 24 columns.
 TEXT ·streamPanels256Wordsx4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x3
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Y3
 	VMOVUPS 32(AX), Y4
 	VMOVUPS 64(AX), Y5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Y6
 	VMOVUPS 32(AX), Y7
 	VMOVUPS 64(AX), Y8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Y9
 	VMOVUPS 32(AX), Y10
 	VMOVUPS 64(AX), Y11
@@ -7061,64 +7061,64 @@ single:
 	ADDQ $16, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS 64(AX), Y2, Y2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Y3, Y3
 	VADDPS 32(AX), Y4, Y4
 	VADDPS 64(AX), Y5, Y5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Y6, Y6
 	VADDPS 32(AX), Y7, Y7
 	VADDPS 64(AX), Y8, Y8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Y9, Y9
 	VADDPS 32(AX), Y10, Y10
 	VADDPS 64(AX), Y11, Y11
 
 added0x3:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Y9, 0(AX)
 	VMOVUPS Y10, 32(AX)
 	VMOVUPS Y11, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Y6, 0(AX)
 	VMOVUPS Y7, 32(AX)
 	VMOVUPS Y8, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y3, 0(AX)
 	VMOVUPS Y4, 32(AX)
 	VMOVUPS Y5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanels256BF16x1(c *streamBlock)
+// func streamPanels256BF16x1(c *streamCall)
 // 1 rows of A by 24 columns.
 TEXT ·streamPanels256BF16x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x3
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -7148,44 +7148,44 @@ single:
 	ADDQ $16, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS 64(AX), Y2, Y2
 
 added0x3:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanels256BF16x2(c *streamBlock)
+// func streamPanels256BF16x2(c *streamCall)
 // 2 rows of A by 24 columns.
 TEXT ·streamPanels256BF16x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x3
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Y3
 	VMOVUPS 32(AX), Y4
 	VMOVUPS 64(AX), Y5
@@ -7222,60 +7222,60 @@ single:
 	ADDQ $16, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS 64(AX), Y2, Y2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Y3, Y3
 	VADDPS 32(AX), Y4, Y4
 	VADDPS 64(AX), Y5, Y5
 
 added0x3:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y3, 0(AX)
 	VMOVUPS Y4, 32(AX)
 	VMOVUPS Y5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanels256BF16x4(c *streamBlock)
+// func streamPanels256BF16x4(c *streamCall)
 // 4 rows of A by 24 columns.
 TEXT ·streamPanels256BF16x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x3
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Y3
 	VMOVUPS 32(AX), Y4
 	VMOVUPS 64(AX), Y5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Y6
 	VMOVUPS 32(AX), Y7
 	VMOVUPS 64(AX), Y8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Y9
 	VMOVUPS 32(AX), Y10
 	VMOVUPS 64(AX), Y11
@@ -7326,64 +7326,64 @@ single:
 	ADDQ $16, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS 64(AX), Y2, Y2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Y3, Y3
 	VADDPS 32(AX), Y4, Y4
 	VADDPS 64(AX), Y5, Y5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Y6, Y6
 	VADDPS 32(AX), Y7, Y7
 	VADDPS 64(AX), Y8, Y8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Y9, Y9
 	VADDPS 32(AX), Y10, Y10
 	VADDPS 64(AX), Y11, Y11
 
 added0x3:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Y9, 0(AX)
 	VMOVUPS Y10, 32(AX)
 	VMOVUPS Y11, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Y6, 0(AX)
 	VMOVUPS Y7, 32(AX)
 	VMOVUPS Y8, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y3, 0(AX)
 	VMOVUPS Y4, 32(AX)
 	VMOVUPS Y5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanels256F16x1(c *streamBlock)
+// func streamPanels256F16x1(c *streamCall)
 // 1 rows of A by 24 columns.
 TEXT ·streamPanels256F16x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x3
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -7410,44 +7410,44 @@ single:
 	ADDQ $16, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS 64(AX), Y2, Y2
 
 added0x3:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanels256F16x2(c *streamBlock)
+// func streamPanels256F16x2(c *streamCall)
 // 2 rows of A by 24 columns.
 TEXT ·streamPanels256F16x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x3
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Y3
 	VMOVUPS 32(AX), Y4
 	VMOVUPS 64(AX), Y5
@@ -7481,60 +7481,60 @@ single:
 	ADDQ $16, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS 64(AX), Y2, Y2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Y3, Y3
 	VADDPS 32(AX), Y4, Y4
 	VADDPS 64(AX), Y5, Y5
 
 added0x3:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y3, 0(AX)
 	VMOVUPS Y4, 32(AX)
 	VMOVUPS Y5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
 	VZEROUPPER
 	RET
 
-// func streamPanels256F16x4(c *streamBlock)
+// func streamPanels256F16x4(c *streamCall)
 // 4 rows of A by 24 columns.
 TEXT ·streamPanels256F16x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x3
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Y3
 	VMOVUPS 32(AX), Y4
 	VMOVUPS 64(AX), Y5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Y6
 	VMOVUPS 32(AX), Y7
 	VMOVUPS 64(AX), Y8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Y9
 	VMOVUPS 32(AX), Y10
 	VMOVUPS 64(AX), Y11
@@ -7582,42 +7582,42 @@ single:
 	ADDQ $16, DX
 	DECQ CX
 	JNZ single
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS 64(AX), Y2, Y2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Y3, Y3
 	VADDPS 32(AX), Y4, Y4
 	VADDPS 64(AX), Y5, Y5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Y6, Y6
 	VADDPS 32(AX), Y7, Y7
 	VADDPS 64(AX), Y8, Y8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Y9, Y9
 	VADDPS 32(AX), Y10, Y10
 	VADDPS 64(AX), Y11, Y11
 
 added0x3:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Y9, 0(AX)
 	VMOVUPS Y10, 32(AX)
 	VMOVUPS Y11, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Y6, 0(AX)
 	VMOVUPS Y7, 32(AX)
 	VMOVUPS Y8, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y3, 0(AX)
 	VMOVUPS Y4, 32(AX)
 	VMOVUPS Y5, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)

@@ -7,64 +7,64 @@ package asm
 // 1 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcross512Tilesx1(c *streamBlock)
+func streamAcross512Tilesx1(c *streamCall)
 
 // 2 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcross512Tilesx2(c *streamBlock)
+func streamAcross512Tilesx2(c *streamCall)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamAcross512Tilesx4(c *streamBlock)
+func streamAcross512Tilesx4(c *streamCall)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamAcross512Tilesx6(c *streamBlock)
+func streamAcross512Tilesx6(c *streamCall)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamAcross512Tilesx8(c *streamBlock)
+func streamAcross512Tilesx8(c *streamCall)
 
 // 1 rows of A by 32 columns.
 //
 //go:noescape
-func streamPanels512Tilesx1(c *streamBlock)
+func streamPanels512Tilesx1(c *streamCall)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func streamPanels512Tilesx2(c *streamBlock)
+func streamPanels512Tilesx2(c *streamCall)
 
 // 4 rows of A by 32 columns.
 //
 //go:noescape
-func streamPanels512Tilesx4(c *streamBlock)
+func streamPanels512Tilesx4(c *streamCall)
 
 // 1 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlong512Tilesx1(c *streamBlock)
+func streamAlong512Tilesx1(c *streamCall)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlong512Tilesx2(c *streamBlock)
+func streamAlong512Tilesx2(c *streamCall)
 
 // 4 rows of A by 16 columns.
 //
 //go:noescape
-func streamAlong512Tilesx4(c *streamBlock)
+func streamAlong512Tilesx4(c *streamCall)
 
 // 6 rows of A by 16 columns.
 //
 //go:noescape
-func streamAlong512Tilesx6(c *streamBlock)
+func streamAlong512Tilesx6(c *streamCall)
 
 // 8 rows of A by 16 columns.
 //
 //go:noescape
-func streamAlong512Tilesx8(c *streamBlock)
+func streamAlong512Tilesx8(c *streamCall)

@@ -5,7 +5,7 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// func streamAcross512Tilesx1(c *streamBlock)
+// func streamAcross512Tilesx1(c *streamCall)
 // 1 rows of A by 64 columns.
 TEXT ·streamAcross512Tilesx1(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
@@ -14,15 +14,15 @@ TEXT ·streamAcross512Tilesx1(SB), NOSPLIT, $8-8
 	MOVL $0xaaaaaaaa, AX
 	KMOVD AX, K7
 	MOVQ c+0(FP), DI
-	LEAQ (streamBlock_room+63)(DI), R14
+	LEAQ (streamCall_room+63)(DI), R14
 	ANDQ $-64, R14
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	VPXORD Z29, Z29, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	VMOVDQU32 0(DX), Z24
 	VMOVDQU16.Z Z24, K7, Z25
 	VPSLLD $16, Z24, Z24
@@ -48,10 +48,10 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	MOVQ R11, CX
@@ -135,10 +135,10 @@ evenDone:
 	VADDPS 1088(R14), Z1, Z1
 	VADDPS 1152(R14), Z2, Z2
 	VADDPS 1216(R14), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ first
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS.Z 0(AX)(R8*1), Z0, K1, Z0
 	VADDPS.Z 64(AX)(R8*1), Z1, K2, Z1
 	VADDPS.Z 128(AX)(R8*1), Z2, K3, Z2
@@ -152,7 +152,7 @@ first:
 	VADDPS Z29, Z3, Z3
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -165,7 +165,7 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcross512Tilesx2(c *streamBlock)
+// func streamAcross512Tilesx2(c *streamCall)
 // 2 rows of A by 64 columns.
 TEXT ·streamAcross512Tilesx2(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
@@ -174,15 +174,15 @@ TEXT ·streamAcross512Tilesx2(SB), NOSPLIT, $8-8
 	MOVL $0xaaaaaaaa, AX
 	KMOVD AX, K7
 	MOVQ c+0(FP), DI
-	LEAQ (streamBlock_room+63)(DI), R14
+	LEAQ (streamCall_room+63)(DI), R14
 	ANDQ $-64, R14
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	VPXORD Z29, Z29, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	VMOVDQU32 0(DX), Z24
 	VMOVDQU16.Z Z24, K7, Z25
 	VPSLLD $16, Z24, Z24
@@ -213,10 +213,10 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	MOVQ R11, CX
@@ -330,15 +330,15 @@ evenDone:
 	VADDPS 1344(R14), Z5, Z5
 	VADDPS 1408(R14), Z6, Z6
 	VADDPS 1472(R14), Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ first
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS.Z 0(AX)(R8*1), Z0, K1, Z0
 	VADDPS.Z 64(AX)(R8*1), Z1, K2, Z1
 	VADDPS.Z 128(AX)(R8*1), Z2, K3, Z2
 	VADDPS.Z 192(AX)(R8*1), Z3, K4, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS.Z 0(AX)(R8*1), Z4, K1, Z4
 	VADDPS.Z 64(AX)(R8*1), Z5, K2, Z5
 	VADDPS.Z 128(AX)(R8*1), Z6, K3, Z6
@@ -356,12 +356,12 @@ first:
 	VADDPS Z29, Z7, Z7
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
 	VMOVUPS Z6, K3, 128(AX)(R8*1)
 	VMOVUPS Z7, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -374,7 +374,7 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcross512Tilesx4(c *streamBlock)
+// func streamAcross512Tilesx4(c *streamCall)
 // 4 rows of A by 64 columns.
 TEXT ·streamAcross512Tilesx4(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
@@ -383,15 +383,15 @@ TEXT ·streamAcross512Tilesx4(SB), NOSPLIT, $8-8
 	MOVL $0xaaaaaaaa, AX
 	KMOVD AX, K7
 	MOVQ c+0(FP), DI
-	LEAQ (streamBlock_room+63)(DI), R14
+	LEAQ (streamCall_room+63)(DI), R14
 	ANDQ $-64, R14
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	VPXORD Z29, Z29, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	VMOVDQU32 0(DX), Z24
 	VMOVDQU16.Z Z24, K7, Z25
 	VPSLLD $16, Z24, Z24
@@ -432,10 +432,10 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	MOVQ R11, CX
@@ -609,25 +609,25 @@ evenDone:
 	VADDPS 1856(R14), Z13, Z13
 	VADDPS 1920(R14), Z14, Z14
 	VADDPS 1984(R14), Z15, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ first
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS.Z 0(AX)(R8*1), Z0, K1, Z0
 	VADDPS.Z 64(AX)(R8*1), Z1, K2, Z1
 	VADDPS.Z 128(AX)(R8*1), Z2, K3, Z2
 	VADDPS.Z 192(AX)(R8*1), Z3, K4, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS.Z 0(AX)(R8*1), Z4, K1, Z4
 	VADDPS.Z 64(AX)(R8*1), Z5, K2, Z5
 	VADDPS.Z 128(AX)(R8*1), Z6, K3, Z6
 	VADDPS.Z 192(AX)(R8*1), Z7, K4, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS.Z 0(AX)(R8*1), Z8, K1, Z8
 	VADDPS.Z 64(AX)(R8*1), Z9, K2, Z9
 	VADDPS.Z 128(AX)(R8*1), Z10, K3, Z10
 	VADDPS.Z 192(AX)(R8*1), Z11, K4, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS.Z 0(AX)(R8*1), Z12, K1, Z12
 	VADDPS.Z 64(AX)(R8*1), Z13, K2, Z13
 	VADDPS.Z 128(AX)(R8*1), Z14, K3, Z14
@@ -653,22 +653,22 @@ first:
 	VADDPS Z29, Z15, Z15
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z12, K1, 0(AX)(R8*1)
 	VMOVUPS Z13, K2, 64(AX)(R8*1)
 	VMOVUPS Z14, K3, 128(AX)(R8*1)
 	VMOVUPS Z15, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
 	VMOVUPS Z10, K3, 128(AX)(R8*1)
 	VMOVUPS Z11, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
 	VMOVUPS Z6, K3, 128(AX)(R8*1)
 	VMOVUPS Z7, K4, 192(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	VMOVUPS Z2, K3, 128(AX)(R8*1)
@@ -681,7 +681,7 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcross512Tilesx6(c *streamBlock)
+// func streamAcross512Tilesx6(c *streamCall)
 // 6 rows of A by 32 columns.
 TEXT ·streamAcross512Tilesx6(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
@@ -690,15 +690,15 @@ TEXT ·streamAcross512Tilesx6(SB), NOSPLIT, $8-8
 	MOVL $0xaaaaaaaa, AX
 	KMOVD AX, K7
 	MOVQ c+0(FP), DI
-	LEAQ (streamBlock_room+63)(DI), R14
+	LEAQ (streamCall_room+63)(DI), R14
 	ANDQ $-64, R14
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	VPXORD Z29, Z29, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	VMOVDQU32 0(DX), Z24
 	VMOVDQU16.Z Z24, K7, Z25
 	VPSLLD $16, Z24, Z24
@@ -743,10 +743,10 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	MOVQ R11, CX
@@ -886,25 +886,25 @@ evenDone:
 	VADDPS 1600(R14), Z9, Z9
 	VADDPS 1664(R14), Z10, Z10
 	VADDPS 1728(R14), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ first
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS.Z 0(AX)(R8*1), Z0, K1, Z0
 	VADDPS.Z 64(AX)(R8*1), Z1, K2, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS.Z 0(AX)(R8*1), Z2, K1, Z2
 	VADDPS.Z 64(AX)(R8*1), Z3, K2, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS.Z 0(AX)(R8*1), Z4, K1, Z4
 	VADDPS.Z 64(AX)(R8*1), Z5, K2, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS.Z 0(AX)(R8*1), Z6, K1, Z6
 	VADDPS.Z 64(AX)(R8*1), Z7, K2, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VADDPS.Z 0(AX)(R8*1), Z8, K1, Z8
 	VADDPS.Z 64(AX)(R8*1), Z9, K2, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VADDPS.Z 0(AX)(R8*1), Z10, K1, Z10
 	VADDPS.Z 64(AX)(R8*1), Z11, K2, Z11
 	JMP store
@@ -924,22 +924,22 @@ first:
 	VADDPS Z29, Z11, Z11
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, K1, 0(AX)(R8*1)
 	VMOVUPS Z11, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, K1, 0(AX)(R8*1)
 	VMOVUPS Z7, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, K1, 0(AX)(R8*1)
 	VMOVUPS Z3, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	ADDQ $64, R10
@@ -950,7 +950,7 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamAcross512Tilesx8(c *streamBlock)
+// func streamAcross512Tilesx8(c *streamCall)
 // 8 rows of A by 32 columns.
 TEXT ·streamAcross512Tilesx8(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
@@ -959,15 +959,15 @@ TEXT ·streamAcross512Tilesx8(SB), NOSPLIT, $8-8
 	MOVL $0xaaaaaaaa, AX
 	KMOVD AX, K7
 	MOVQ c+0(FP), DI
-	LEAQ (streamBlock_room+63)(DI), R14
+	LEAQ (streamCall_room+63)(DI), R14
 	ANDQ $-64, R14
-	MOVQ streamBlock_stride(DI), R9
-	MOVQ streamBlock_b(DI), R10
-	MOVQ streamBlock_k(DI), R11
-	MOVQ streamBlock_n(DI), BX
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
 	XORQ R8, R8
 	VPXORD Z29, Z29, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	VMOVDQU32 0(DX), Z24
 	VMOVDQU16.Z Z24, K7, Z25
 	VPSLLD $16, Z24, Z24
@@ -1022,10 +1022,10 @@ block:
 	SHRQ $16, AX
 
 full:
-	MOVQ streamBlock_ahead(DI), R13
-	CMPQ BX, streamBlock_near(DI)
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
 	JG inside
-	ADDQ streamBlock_next(DI), R13
+	ADDQ streamCall_next(DI), R13
 
 inside:
 	MOVQ R11, CX
@@ -1197,31 +1197,31 @@ evenDone:
 	VADDPS 1856(R14), Z13, Z13
 	VADDPS 1920(R14), Z14, Z14
 	VADDPS 1984(R14), Z15, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ first
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS.Z 0(AX)(R8*1), Z0, K1, Z0
 	VADDPS.Z 64(AX)(R8*1), Z1, K2, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS.Z 0(AX)(R8*1), Z2, K1, Z2
 	VADDPS.Z 64(AX)(R8*1), Z3, K2, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS.Z 0(AX)(R8*1), Z4, K1, Z4
 	VADDPS.Z 64(AX)(R8*1), Z5, K2, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS.Z 0(AX)(R8*1), Z6, K1, Z6
 	VADDPS.Z 64(AX)(R8*1), Z7, K2, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VADDPS.Z 0(AX)(R8*1), Z8, K1, Z8
 	VADDPS.Z 64(AX)(R8*1), Z9, K2, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VADDPS.Z 0(AX)(R8*1), Z10, K1, Z10
 	VADDPS.Z 64(AX)(R8*1), Z11, K2, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VADDPS.Z 0(AX)(R8*1), Z12, K1, Z12
 	VADDPS.Z 64(AX)(R8*1), Z13, K2, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VADDPS.Z 0(AX)(R8*1), Z14, K1, Z14
 	VADDPS.Z 64(AX)(R8*1), Z15, K2, Z15
 	JMP store
@@ -1245,28 +1245,28 @@ first:
 	VADDPS Z29, Z15, Z15
 
 store:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, K1, 0(AX)(R8*1)
 	VMOVUPS Z15, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
 	VMOVUPS Z12, K1, 0(AX)(R8*1)
 	VMOVUPS Z13, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, K1, 0(AX)(R8*1)
 	VMOVUPS Z11, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z8, K1, 0(AX)(R8*1)
 	VMOVUPS Z9, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, K1, 0(AX)(R8*1)
 	VMOVUPS Z7, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z4, K1, 0(AX)(R8*1)
 	VMOVUPS Z5, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, K1, 0(AX)(R8*1)
 	VMOVUPS Z3, K2, 64(AX)(R8*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, K1, 0(AX)(R8*1)
 	VMOVUPS Z1, K2, 64(AX)(R8*1)
 	ADDQ $64, R10
@@ -1277,7 +1277,7 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamPanels512Tilesx1(c *streamBlock)
+// func streamPanels512Tilesx1(c *streamCall)
 // 1 rows of A by 32 columns.
 TEXT ·streamPanels512Tilesx1(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
@@ -1286,19 +1286,19 @@ TEXT ·streamPanels512Tilesx1(SB), NOSPLIT, $8-8
 	MOVL $0xaaaaaaaa, AX
 	KMOVD AX, K7
 	MOVQ c+0(FP), DI
-	LEAQ (streamBlock_room+63)(DI), R14
+	LEAQ (streamCall_room+63)(DI), R14
 	ANDQ $-64, R14
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z16
 	VMOVUPS 64(AX), Z17
 	JMP start0x2
@@ -1350,24 +1350,24 @@ loop:
 	SUBQ $16, CX
 	JNZ tile
 	LDMXCSR 0(SP)
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z16, Z16
 	VADDPS 64(AX), Z17, Z17
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z16, 0(AX)
 	VMOVUPS Z17, 64(AX)
 	LDMXCSR 0(SP)
 	VZEROUPPER
 	RET
 
-// func streamPanels512Tilesx2(c *streamBlock)
+// func streamPanels512Tilesx2(c *streamCall)
 // 2 rows of A by 32 columns.
 TEXT ·streamPanels512Tilesx2(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
@@ -1376,22 +1376,22 @@ TEXT ·streamPanels512Tilesx2(SB), NOSPLIT, $8-8
 	MOVL $0xaaaaaaaa, AX
 	KMOVD AX, K7
 	MOVQ c+0(FP), DI
-	LEAQ (streamBlock_room+63)(DI), R14
+	LEAQ (streamCall_room+63)(DI), R14
 	ANDQ $-64, R14
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z16
 	VMOVUPS 64(AX), Z17
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z18
 	VMOVUPS 64(AX), Z19
 	JMP start0x2
@@ -1464,30 +1464,30 @@ loop:
 	SUBQ $16, CX
 	JNZ tile
 	LDMXCSR 0(SP)
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z16, Z16
 	VADDPS 64(AX), Z17, Z17
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z18, Z18
 	VADDPS 64(AX), Z19, Z19
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z18, 0(AX)
 	VMOVUPS Z19, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z16, 0(AX)
 	VMOVUPS Z17, 64(AX)
 	LDMXCSR 0(SP)
 	VZEROUPPER
 	RET
 
-// func streamPanels512Tilesx4(c *streamBlock)
+// func streamPanels512Tilesx4(c *streamCall)
 // 4 rows of A by 32 columns.
 TEXT ·streamPanels512Tilesx4(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
@@ -1496,28 +1496,28 @@ TEXT ·streamPanels512Tilesx4(SB), NOSPLIT, $8-8
 	MOVL $0xaaaaaaaa, AX
 	KMOVD AX, K7
 	MOVQ c+0(FP), DI
-	LEAQ (streamBlock_room+63)(DI), R14
+	LEAQ (streamCall_room+63)(DI), R14
 	ANDQ $-64, R14
-	MOVQ streamBlock_b(DI), SI
-	MOVQ streamBlock_k(DI), CX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ streamBlock_ahead(DI), R11
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
 	ADDQ SI, R11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z16
 	VMOVUPS 64(AX), Z17
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS 0(AX), Z18
 	VMOVUPS 64(AX), Z19
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS 0(AX), Z20
 	VMOVUPS 64(AX), Z21
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS 0(AX), Z22
 	VMOVUPS 64(AX), Z23
 	JMP start0x2
@@ -1632,42 +1632,42 @@ loop:
 	SUBQ $16, CX
 	JNZ tile
 	LDMXCSR 0(SP)
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS 0(AX), Z16, Z16
 	VADDPS 64(AX), Z17, Z17
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS 0(AX), Z18, Z18
 	VADDPS 64(AX), Z19, Z19
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS 0(AX), Z20, Z20
 	VADDPS 64(AX), Z21, Z21
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS 0(AX), Z22, Z22
 	VADDPS 64(AX), Z23, Z23
 
 added0x2:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z22, 0(AX)
 	VMOVUPS Z23, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z20, 0(AX)
 	VMOVUPS Z21, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z18, 0(AX)
 	VMOVUPS Z19, 64(AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z16, 0(AX)
 	VMOVUPS Z17, 64(AX)
 	LDMXCSR 0(SP)
 	VZEROUPPER
 	RET
 
-// func streamAlong512Tilesx1(c *streamBlock)
+// func streamAlong512Tilesx1(c *streamCall)
 // 1 rows of A by 32 columns.
 TEXT ·streamAlong512Tilesx1(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
@@ -1676,24 +1676,24 @@ TEXT ·streamAlong512Tilesx1(SB), NOSPLIT, $8-8
 	MOVL $0xaaaaaaaa, AX
 	KMOVD AX, K7
 	MOVQ c+0(FP), DI
-	LEAQ (streamBlock_room+63)(DI), R14
+	LEAQ (streamCall_room+63)(DI), R14
 	ANDQ $-64, R14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 
 start:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS (AX), Z31
 	JMP start0x1
 
@@ -1702,12 +1702,12 @@ zero0x1:
 
 start0x1:
 	VMOVAPS Z31, 1024(R14)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero1x1
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS (AX), Z31
 	JMP start1x1
 
@@ -1716,8 +1716,8 @@ zero1x1:
 
 start1x1:
 	VMOVAPS Z31, 1088(R14)
-	MOVQ streamBlock_each(DI), AX
-	MOVQ AX, streamBlock_left(DI)
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
 
 loop:
 	VMOVDQU32 0(DX), Z24
@@ -1725,13 +1725,13 @@ loop:
 	VPSLLD $16, Z24, Z24
 	VMOVDQA32 Z24, 0(R14)
 	VMOVDQA32 Z25, 64(R14)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z16
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z17
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z18
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -1741,13 +1741,13 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z4
 	VSHUFF32X4 $0xdd, Z21, Z20, Z8
 	VSHUFF32X4 $0xdd, Z23, Z22, Z12
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z16
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z17
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z18
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -1757,13 +1757,13 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z5
 	VSHUFF32X4 $0xdd, Z21, Z20, Z9
 	VSHUFF32X4 $0xdd, Z23, Z22, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z16
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z17
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z18
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -1773,13 +1773,13 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z6
 	VSHUFF32X4 $0xdd, Z21, Z20, Z10
 	VSHUFF32X4 $0xdd, Z23, Z22, Z14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z16
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z17
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z18
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -1799,25 +1799,25 @@ loop:
 	VUNPCKHPD Z24, Z2, Z1
 	VUNPCKLPD Z25, Z3, Z2
 	VUNPCKHPD Z25, Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z0, K7, Z26
 	VFMADD231PS.BCST 64(R14), Z26, Z16
 	VPSLLD $16, Z0, Z0
 	VFMADD231PS.BCST 0(R14), Z0, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z1, K7, Z26
 	VFMADD231PS.BCST 68(R14), Z26, Z16
 	VPSLLD $16, Z1, Z1
 	VFMADD231PS.BCST 4(R14), Z1, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z2, K7, Z26
 	VFMADD231PS.BCST 72(R14), Z26, Z16
 	VPSLLD $16, Z2, Z2
 	VFMADD231PS.BCST 8(R14), Z2, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z3, K7, Z26
 	VFMADD231PS.BCST 76(R14), Z26, Z16
@@ -1831,25 +1831,25 @@ loop:
 	VUNPCKHPD Z24, Z6, Z5
 	VUNPCKLPD Z25, Z7, Z6
 	VUNPCKHPD Z25, Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z4, K7, Z26
 	VFMADD231PS.BCST 80(R14), Z26, Z16
 	VPSLLD $16, Z4, Z4
 	VFMADD231PS.BCST 16(R14), Z4, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z5, K7, Z26
 	VFMADD231PS.BCST 84(R14), Z26, Z16
 	VPSLLD $16, Z5, Z5
 	VFMADD231PS.BCST 20(R14), Z5, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z6, K7, Z26
 	VFMADD231PS.BCST 88(R14), Z26, Z16
 	VPSLLD $16, Z6, Z6
 	VFMADD231PS.BCST 24(R14), Z6, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z7, K7, Z26
 	VFMADD231PS.BCST 92(R14), Z26, Z16
@@ -1863,25 +1863,25 @@ loop:
 	VUNPCKHPD Z24, Z10, Z9
 	VUNPCKLPD Z25, Z11, Z10
 	VUNPCKHPD Z25, Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z8, K7, Z26
 	VFMADD231PS.BCST 96(R14), Z26, Z16
 	VPSLLD $16, Z8, Z8
 	VFMADD231PS.BCST 32(R14), Z8, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z9, K7, Z26
 	VFMADD231PS.BCST 100(R14), Z26, Z16
 	VPSLLD $16, Z9, Z9
 	VFMADD231PS.BCST 36(R14), Z9, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z10, K7, Z26
 	VFMADD231PS.BCST 104(R14), Z26, Z16
 	VPSLLD $16, Z10, Z10
 	VFMADD231PS.BCST 40(R14), Z10, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z11, K7, Z26
 	VFMADD231PS.BCST 108(R14), Z26, Z16
@@ -1895,25 +1895,25 @@ loop:
 	VUNPCKHPD Z24, Z14, Z13
 	VUNPCKLPD Z25, Z15, Z14
 	VUNPCKHPD Z25, Z15, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z12, K7, Z26
 	VFMADD231PS.BCST 112(R14), Z26, Z16
 	VPSLLD $16, Z12, Z12
 	VFMADD231PS.BCST 48(R14), Z12, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z13, K7, Z26
 	VFMADD231PS.BCST 116(R14), Z26, Z16
 	VPSLLD $16, Z13, Z13
 	VFMADD231PS.BCST 52(R14), Z13, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z14, K7, Z26
 	VFMADD231PS.BCST 120(R14), Z26, Z16
 	VPSLLD $16, Z14, Z14
 	VFMADD231PS.BCST 56(R14), Z14, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z15, K7, Z26
 	VFMADD231PS.BCST 124(R14), Z26, Z16
@@ -1925,20 +1925,20 @@ loop:
 	ADDQ $1024, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
-	CMPQ R10, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R10
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
 	VMOVDQU32 0(R9), Z24
 	VMOVDQU16.Z Z24, K7, Z25
 	VPSLLD $16, Z24, Z24
 	VMOVDQA32 Z24, 0(R14)
 	VMOVDQA32 Z25, 64(R14)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z16
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z17
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z18
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -1948,13 +1948,13 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z4
 	VSHUFF32X4 $0xdd, Z21, Z20, Z8
 	VSHUFF32X4 $0xdd, Z23, Z22, Z12
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z16
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z17
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z18
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -1964,13 +1964,13 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z5
 	VSHUFF32X4 $0xdd, Z21, Z20, Z9
 	VSHUFF32X4 $0xdd, Z23, Z22, Z13
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z16
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z17
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z18
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -1980,13 +1980,13 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z6
 	VSHUFF32X4 $0xdd, Z21, Z20, Z10
 	VSHUFF32X4 $0xdd, Z23, Z22, Z14
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z16
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z17
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z18
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -2006,25 +2006,25 @@ loop:
 	VUNPCKHPD Z24, Z2, Z1
 	VUNPCKLPD Z25, Z3, Z2
 	VUNPCKHPD Z25, Z3, Z3
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z0, K7, Z26
 	VFMADD231PS.BCST 64(R14), Z26, Z16
 	VPSLLD $16, Z0, Z0
 	VFMADD231PS.BCST 0(R14), Z0, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z1, K7, Z26
 	VFMADD231PS.BCST 68(R14), Z26, Z16
 	VPSLLD $16, Z1, Z1
 	VFMADD231PS.BCST 4(R14), Z1, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z2, K7, Z26
 	VFMADD231PS.BCST 72(R14), Z26, Z16
 	VPSLLD $16, Z2, Z2
 	VFMADD231PS.BCST 8(R14), Z2, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z3, K7, Z26
 	VFMADD231PS.BCST 76(R14), Z26, Z16
@@ -2038,25 +2038,25 @@ loop:
 	VUNPCKHPD Z24, Z6, Z5
 	VUNPCKLPD Z25, Z7, Z6
 	VUNPCKHPD Z25, Z7, Z7
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z4, K7, Z26
 	VFMADD231PS.BCST 80(R14), Z26, Z16
 	VPSLLD $16, Z4, Z4
 	VFMADD231PS.BCST 16(R14), Z4, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z5, K7, Z26
 	VFMADD231PS.BCST 84(R14), Z26, Z16
 	VPSLLD $16, Z5, Z5
 	VFMADD231PS.BCST 20(R14), Z5, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z6, K7, Z26
 	VFMADD231PS.BCST 88(R14), Z26, Z16
 	VPSLLD $16, Z6, Z6
 	VFMADD231PS.BCST 24(R14), Z6, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z7, K7, Z26
 	VFMADD231PS.BCST 92(R14), Z26, Z16
@@ -2070,25 +2070,25 @@ loop:
 	VUNPCKHPD Z24, Z10, Z9
 	VUNPCKLPD Z25, Z11, Z10
 	VUNPCKHPD Z25, Z11, Z11
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z8, K7, Z26
 	VFMADD231PS.BCST 96(R14), Z26, Z16
 	VPSLLD $16, Z8, Z8
 	VFMADD231PS.BCST 32(R14), Z8, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z9, K7, Z26
 	VFMADD231PS.BCST 100(R14), Z26, Z16
 	VPSLLD $16, Z9, Z9
 	VFMADD231PS.BCST 36(R14), Z9, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z10, K7, Z26
 	VFMADD231PS.BCST 104(R14), Z26, Z16
 	VPSLLD $16, Z10, Z10
 	VFMADD231PS.BCST 40(R14), Z10, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z11, K7, Z26
 	VFMADD231PS.BCST 108(R14), Z26, Z16
@@ -2102,25 +2102,25 @@ loop:
 	VUNPCKHPD Z24, Z14, Z13
 	VUNPCKLPD Z25, Z15, Z14
 	VUNPCKHPD Z25, Z15, Z15
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z12, K7, Z26
 	VFMADD231PS.BCST 112(R14), Z26, Z16
 	VPSLLD $16, Z12, Z12
 	VFMADD231PS.BCST 48(R14), Z12, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z13, K7, Z26
 	VFMADD231PS.BCST 116(R14), Z26, Z16
 	VPSLLD $16, Z13, Z13
 	VFMADD231PS.BCST 52(R14), Z13, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z14, K7, Z26
 	VFMADD231PS.BCST 120(R14), Z26, Z16
 	VPSLLD $16, Z14, Z14
 	VFMADD231PS.BCST 56(R14), Z14, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z15, K7, Z26
 	VFMADD231PS.BCST 124(R14), Z26, Z16
@@ -2132,59 +2132,59 @@ loop:
 	ADDQ $1024, R9
 	ADDQ $64, BX
 	ADDQ $64, R11
-	CMPQ R11, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R11
-	DECQ streamBlock_k(DI)
+	CMPQ R11, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R11
+	DECQ streamCall_k(DI)
 	JZ sums
-	DECQ streamBlock_left(DI)
+	DECQ streamCall_left(DI)
 	JNZ loop
 
 sums:
 	LDMXCSR 0(SP)
 	VMOVAPS 1024(R14), Z0
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS (AX), Z0, Z0
 
 added0x1:
 	VMOVAPS 1088(R14), Z1
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS (AX), Z1, Z1
 
 added1x1:
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z1, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
 	LDMXCSR 4(SP)
-	CMPQ streamBlock_k(DI), $0
+	CMPQ streamCall_k(DI), $0
 	JNE start
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	LDMXCSR 0(SP)
 	VZEROUPPER
 	RET
 
-// func streamAlong512Tilesx2(c *streamBlock)
+// func streamAlong512Tilesx2(c *streamCall)
 // 2 rows of A by 32 columns.
 TEXT ·streamAlong512Tilesx2(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
@@ -2193,26 +2193,26 @@ TEXT ·streamAlong512Tilesx2(SB), NOSPLIT, $8-8
 	MOVL $0xaaaaaaaa, AX
 	KMOVD AX, K7
 	MOVQ c+0(FP), DI
-	LEAQ (streamBlock_room+63)(DI), R14
+	LEAQ (streamCall_room+63)(DI), R14
 	ANDQ $-64, R14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 
 start:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS (AX), Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS (AX), Z31
 	JMP start0x1
 
@@ -2223,14 +2223,14 @@ zero0x1:
 start0x1:
 	VMOVAPS Z30, 1024(R14)
 	VMOVAPS Z31, 1088(R14)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero1x1
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS (AX), Z30
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS (AX), Z31
 	JMP start1x1
 
@@ -2241,8 +2241,8 @@ zero1x1:
 start1x1:
 	VMOVAPS Z30, 1152(R14)
 	VMOVAPS Z31, 1216(R14)
-	MOVQ streamBlock_each(DI), AX
-	MOVQ AX, streamBlock_left(DI)
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
 
 loop:
 	VMOVDQU32 0(DX), Z24
@@ -2255,13 +2255,13 @@ loop:
 	VPSLLD $16, Z24, Z24
 	VMOVDQA32 Z24, 64(R14)
 	VMOVDQA32 Z25, 192(R14)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z16
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z17
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z18
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -2271,13 +2271,13 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z4
 	VSHUFF32X4 $0xdd, Z21, Z20, Z8
 	VSHUFF32X4 $0xdd, Z23, Z22, Z12
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z16
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z17
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z18
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -2287,13 +2287,13 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z5
 	VSHUFF32X4 $0xdd, Z21, Z20, Z9
 	VSHUFF32X4 $0xdd, Z23, Z22, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z16
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z17
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z18
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -2303,13 +2303,13 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z6
 	VSHUFF32X4 $0xdd, Z21, Z20, Z10
 	VSHUFF32X4 $0xdd, Z23, Z22, Z14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z16
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z17
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z18
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -2331,7 +2331,7 @@ loop:
 	VUNPCKHPD Z24, Z2, Z1
 	VUNPCKLPD Z25, Z3, Z2
 	VUNPCKHPD Z25, Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z0, K7, Z26
 	VFMADD231PS.BCST 128(R14), Z26, Z16
@@ -2339,7 +2339,7 @@ loop:
 	VPSLLD $16, Z0, Z0
 	VFMADD231PS.BCST 0(R14), Z0, Z30
 	VFMADD231PS.BCST 64(R14), Z0, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z1, K7, Z26
 	VFMADD231PS.BCST 132(R14), Z26, Z16
@@ -2347,7 +2347,7 @@ loop:
 	VPSLLD $16, Z1, Z1
 	VFMADD231PS.BCST 4(R14), Z1, Z30
 	VFMADD231PS.BCST 68(R14), Z1, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z2, K7, Z26
 	VFMADD231PS.BCST 136(R14), Z26, Z16
@@ -2355,7 +2355,7 @@ loop:
 	VPSLLD $16, Z2, Z2
 	VFMADD231PS.BCST 8(R14), Z2, Z30
 	VFMADD231PS.BCST 72(R14), Z2, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z3, K7, Z26
 	VFMADD231PS.BCST 140(R14), Z26, Z16
@@ -2371,7 +2371,7 @@ loop:
 	VUNPCKHPD Z24, Z6, Z5
 	VUNPCKLPD Z25, Z7, Z6
 	VUNPCKHPD Z25, Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z4, K7, Z26
 	VFMADD231PS.BCST 144(R14), Z26, Z16
@@ -2379,7 +2379,7 @@ loop:
 	VPSLLD $16, Z4, Z4
 	VFMADD231PS.BCST 16(R14), Z4, Z30
 	VFMADD231PS.BCST 80(R14), Z4, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z5, K7, Z26
 	VFMADD231PS.BCST 148(R14), Z26, Z16
@@ -2387,7 +2387,7 @@ loop:
 	VPSLLD $16, Z5, Z5
 	VFMADD231PS.BCST 20(R14), Z5, Z30
 	VFMADD231PS.BCST 84(R14), Z5, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z6, K7, Z26
 	VFMADD231PS.BCST 152(R14), Z26, Z16
@@ -2395,7 +2395,7 @@ loop:
 	VPSLLD $16, Z6, Z6
 	VFMADD231PS.BCST 24(R14), Z6, Z30
 	VFMADD231PS.BCST 88(R14), Z6, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z7, K7, Z26
 	VFMADD231PS.BCST 156(R14), Z26, Z16
@@ -2411,7 +2411,7 @@ loop:
 	VUNPCKHPD Z24, Z10, Z9
 	VUNPCKLPD Z25, Z11, Z10
 	VUNPCKHPD Z25, Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z8, K7, Z26
 	VFMADD231PS.BCST 160(R14), Z26, Z16
@@ -2419,7 +2419,7 @@ loop:
 	VPSLLD $16, Z8, Z8
 	VFMADD231PS.BCST 32(R14), Z8, Z30
 	VFMADD231PS.BCST 96(R14), Z8, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z9, K7, Z26
 	VFMADD231PS.BCST 164(R14), Z26, Z16
@@ -2427,7 +2427,7 @@ loop:
 	VPSLLD $16, Z9, Z9
 	VFMADD231PS.BCST 36(R14), Z9, Z30
 	VFMADD231PS.BCST 100(R14), Z9, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z10, K7, Z26
 	VFMADD231PS.BCST 168(R14), Z26, Z16
@@ -2435,7 +2435,7 @@ loop:
 	VPSLLD $16, Z10, Z10
 	VFMADD231PS.BCST 40(R14), Z10, Z30
 	VFMADD231PS.BCST 104(R14), Z10, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z11, K7, Z26
 	VFMADD231PS.BCST 172(R14), Z26, Z16
@@ -2451,7 +2451,7 @@ loop:
 	VUNPCKHPD Z24, Z14, Z13
 	VUNPCKLPD Z25, Z15, Z14
 	VUNPCKHPD Z25, Z15, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z12, K7, Z26
 	VFMADD231PS.BCST 176(R14), Z26, Z16
@@ -2459,7 +2459,7 @@ loop:
 	VPSLLD $16, Z12, Z12
 	VFMADD231PS.BCST 48(R14), Z12, Z30
 	VFMADD231PS.BCST 112(R14), Z12, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z13, K7, Z26
 	VFMADD231PS.BCST 180(R14), Z26, Z16
@@ -2467,7 +2467,7 @@ loop:
 	VPSLLD $16, Z13, Z13
 	VFMADD231PS.BCST 52(R14), Z13, Z30
 	VFMADD231PS.BCST 116(R14), Z13, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z14, K7, Z26
 	VFMADD231PS.BCST 184(R14), Z26, Z16
@@ -2475,7 +2475,7 @@ loop:
 	VPSLLD $16, Z14, Z14
 	VFMADD231PS.BCST 56(R14), Z14, Z30
 	VFMADD231PS.BCST 120(R14), Z14, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z15, K7, Z26
 	VFMADD231PS.BCST 188(R14), Z26, Z16
@@ -2492,8 +2492,8 @@ loop:
 	ADDQ $1024, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
-	CMPQ R10, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R10
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
 	VMOVDQU32 0(R9), Z24
 	VMOVDQU16.Z Z24, K7, Z25
 	VPSLLD $16, Z24, Z24
@@ -2504,13 +2504,13 @@ loop:
 	VPSLLD $16, Z24, Z24
 	VMOVDQA32 Z24, 64(R14)
 	VMOVDQA32 Z25, 192(R14)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z16
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z17
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z18
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -2520,13 +2520,13 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z4
 	VSHUFF32X4 $0xdd, Z21, Z20, Z8
 	VSHUFF32X4 $0xdd, Z23, Z22, Z12
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z16
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z17
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z18
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -2536,13 +2536,13 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z5
 	VSHUFF32X4 $0xdd, Z21, Z20, Z9
 	VSHUFF32X4 $0xdd, Z23, Z22, Z13
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z16
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z17
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z18
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -2552,13 +2552,13 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z6
 	VSHUFF32X4 $0xdd, Z21, Z20, Z10
 	VSHUFF32X4 $0xdd, Z23, Z22, Z14
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z16
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z17
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z18
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
 	VMOVDQU16 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -2580,7 +2580,7 @@ loop:
 	VUNPCKHPD Z24, Z2, Z1
 	VUNPCKLPD Z25, Z3, Z2
 	VUNPCKHPD Z25, Z3, Z3
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z0, K7, Z26
 	VFMADD231PS.BCST 128(R14), Z26, Z16
@@ -2588,7 +2588,7 @@ loop:
 	VPSLLD $16, Z0, Z0
 	VFMADD231PS.BCST 0(R14), Z0, Z30
 	VFMADD231PS.BCST 64(R14), Z0, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z1, K7, Z26
 	VFMADD231PS.BCST 132(R14), Z26, Z16
@@ -2596,7 +2596,7 @@ loop:
 	VPSLLD $16, Z1, Z1
 	VFMADD231PS.BCST 4(R14), Z1, Z30
 	VFMADD231PS.BCST 68(R14), Z1, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z2, K7, Z26
 	VFMADD231PS.BCST 136(R14), Z26, Z16
@@ -2604,7 +2604,7 @@ loop:
 	VPSLLD $16, Z2, Z2
 	VFMADD231PS.BCST 8(R14), Z2, Z30
 	VFMADD231PS.BCST 72(R14), Z2, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z3, K7, Z26
 	VFMADD231PS.BCST 140(R14), Z26, Z16
@@ -2620,7 +2620,7 @@ loop:
 	VUNPCKHPD Z24, Z6, Z5
 	VUNPCKLPD Z25, Z7, Z6
 	VUNPCKHPD Z25, Z7, Z7
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z4, K7, Z26
 	VFMADD231PS.BCST 144(R14), Z26, Z16
@@ -2628,7 +2628,7 @@ loop:
 	VPSLLD $16, Z4, Z4
 	VFMADD231PS.BCST 16(R14), Z4, Z30
 	VFMADD231PS.BCST 80(R14), Z4, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z5, K7, Z26
 	VFMADD231PS.BCST 148(R14), Z26, Z16
@@ -2636,7 +2636,7 @@ loop:
 	VPSLLD $16, Z5, Z5
 	VFMADD231PS.BCST 20(R14), Z5, Z30
 	VFMADD231PS.BCST 84(R14), Z5, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z6, K7, Z26
 	VFMADD231PS.BCST 152(R14), Z26, Z16
@@ -2644,7 +2644,7 @@ loop:
 	VPSLLD $16, Z6, Z6
 	VFMADD231PS.BCST 24(R14), Z6, Z30
 	VFMADD231PS.BCST 88(R14), Z6, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z7, K7, Z26
 	VFMADD231PS.BCST 156(R14), Z26, Z16
@@ -2660,7 +2660,7 @@ loop:
 	VUNPCKHPD Z24, Z10, Z9
 	VUNPCKLPD Z25, Z11, Z10
 	VUNPCKHPD Z25, Z11, Z11
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z8, K7, Z26
 	VFMADD231PS.BCST 160(R14), Z26, Z16
@@ -2668,7 +2668,7 @@ loop:
 	VPSLLD $16, Z8, Z8
 	VFMADD231PS.BCST 32(R14), Z8, Z30
 	VFMADD231PS.BCST 96(R14), Z8, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z9, K7, Z26
 	VFMADD231PS.BCST 164(R14), Z26, Z16
@@ -2676,7 +2676,7 @@ loop:
 	VPSLLD $16, Z9, Z9
 	VFMADD231PS.BCST 36(R14), Z9, Z30
 	VFMADD231PS.BCST 100(R14), Z9, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z10, K7, Z26
 	VFMADD231PS.BCST 168(R14), Z26, Z16
@@ -2684,7 +2684,7 @@ loop:
 	VPSLLD $16, Z10, Z10
 	VFMADD231PS.BCST 40(R14), Z10, Z30
 	VFMADD231PS.BCST 104(R14), Z10, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z11, K7, Z26
 	VFMADD231PS.BCST 172(R14), Z26, Z16
@@ -2700,7 +2700,7 @@ loop:
 	VUNPCKHPD Z24, Z14, Z13
 	VUNPCKLPD Z25, Z15, Z14
 	VUNPCKHPD Z25, Z15, Z15
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z12, K7, Z26
 	VFMADD231PS.BCST 176(R14), Z26, Z16
@@ -2708,7 +2708,7 @@ loop:
 	VPSLLD $16, Z12, Z12
 	VFMADD231PS.BCST 48(R14), Z12, Z30
 	VFMADD231PS.BCST 112(R14), Z12, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z13, K7, Z26
 	VFMADD231PS.BCST 180(R14), Z26, Z16
@@ -2716,7 +2716,7 @@ loop:
 	VPSLLD $16, Z13, Z13
 	VFMADD231PS.BCST 52(R14), Z13, Z30
 	VFMADD231PS.BCST 116(R14), Z13, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z14, K7, Z26
 	VFMADD231PS.BCST 184(R14), Z26, Z16
@@ -2724,7 +2724,7 @@ loop:
 	VPSLLD $16, Z14, Z14
 	VFMADD231PS.BCST 56(R14), Z14, Z30
 	VFMADD231PS.BCST 120(R14), Z14, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VMOVDQU16.Z Z15, K7, Z26
 	VFMADD231PS.BCST 188(R14), Z26, Z16
@@ -2741,73 +2741,73 @@ loop:
 	ADDQ $1024, R9
 	ADDQ $64, BX
 	ADDQ $64, R11
-	CMPQ R11, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R11
-	DECQ streamBlock_k(DI)
+	CMPQ R11, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R11
+	DECQ streamCall_k(DI)
 	JZ sums
-	DECQ streamBlock_left(DI)
+	DECQ streamCall_left(DI)
 	JNZ loop
 
 sums:
 	LDMXCSR 0(SP)
 	VMOVAPS 1024(R14), Z0
 	VMOVAPS 1088(R14), Z1
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS (AX), Z0, Z0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS (AX), Z1, Z1
 
 added0x1:
 	VMOVAPS 1152(R14), Z2
 	VMOVAPS 1216(R14), Z3
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS (AX), Z2, Z2
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS (AX), Z3, Z3
 
 added1x1:
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z3, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z2, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
-	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z1, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI)
 	LDMXCSR 4(SP)
-	CMPQ streamBlock_k(DI), $0
+	CMPQ streamCall_k(DI), $0
 	JNE start
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	LDMXCSR 0(SP)
 	VZEROUPPER
 	RET
 
-// func streamAlong512Tilesx4(c *streamBlock)
+// func streamAlong512Tilesx4(c *streamCall)
 // 4 rows of A by 16 columns.
 TEXT ·streamAlong512Tilesx4(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
@@ -2816,26 +2816,26 @@ TEXT ·streamAlong512Tilesx4(SB), NOSPLIT, $8-8
 	MOVL $0xaaaaaaaa, AX
 	KMOVD AX, K7
 	MOVQ c+0(FP), DI
-	LEAQ (streamBlock_room+63)(DI), R14
+	LEAQ (streamCall_room+63)(DI), R14
 	ANDQ $-64, R14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 
 start:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS (AX), Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS (AX), Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS (AX), Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS (AX), Z31
 	JMP start0x1
 
@@ -2850,8 +2850,8 @@ start0x1:
 	VMOVAPS Z29, 1088(R14)
 	VMOVAPS Z30, 1152(R14)
 	VMOVAPS Z31, 1216(R14)
-	MOVQ streamBlock_each(DI), AX
-	MOVQ AX, streamBlock_left(DI)
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
 
 loop:
 	VMOVDQU32 0(DX), Z24
@@ -2874,13 +2874,13 @@ loop:
 	VPSLLD $16, Z24, Z24
 	VMOVDQA32 Z24, 192(R14)
 	VMOVDQA32 Z25, 448(R14)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z16
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z17
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z18
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -2890,13 +2890,13 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z4
 	VSHUFF32X4 $0xdd, Z21, Z20, Z8
 	VSHUFF32X4 $0xdd, Z23, Z22, Z12
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z16
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z17
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z18
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -2906,13 +2906,13 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z5
 	VSHUFF32X4 $0xdd, Z21, Z20, Z9
 	VSHUFF32X4 $0xdd, Z23, Z22, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z16
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z17
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z18
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -2922,13 +2922,13 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z6
 	VSHUFF32X4 $0xdd, Z21, Z20, Z10
 	VSHUFF32X4 $0xdd, Z23, Z22, Z14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z16
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z17
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z18
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -2954,7 +2954,7 @@ loop:
 	VUNPCKHPD Z24, Z2, Z1
 	VUNPCKLPD Z25, Z3, Z2
 	VUNPCKHPD Z25, Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z0, K7, Z26
 	VFMADD231PS.BCST 256(R14), Z26, Z16
@@ -2966,7 +2966,7 @@ loop:
 	VFMADD231PS.BCST 64(R14), Z0, Z29
 	VFMADD231PS.BCST 128(R14), Z0, Z30
 	VFMADD231PS.BCST 192(R14), Z0, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z1, K7, Z26
 	VFMADD231PS.BCST 260(R14), Z26, Z16
@@ -2978,7 +2978,7 @@ loop:
 	VFMADD231PS.BCST 68(R14), Z1, Z29
 	VFMADD231PS.BCST 132(R14), Z1, Z30
 	VFMADD231PS.BCST 196(R14), Z1, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z2, K7, Z26
 	VFMADD231PS.BCST 264(R14), Z26, Z16
@@ -2990,7 +2990,7 @@ loop:
 	VFMADD231PS.BCST 72(R14), Z2, Z29
 	VFMADD231PS.BCST 136(R14), Z2, Z30
 	VFMADD231PS.BCST 200(R14), Z2, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z3, K7, Z26
 	VFMADD231PS.BCST 268(R14), Z26, Z16
@@ -3010,7 +3010,7 @@ loop:
 	VUNPCKHPD Z24, Z6, Z5
 	VUNPCKLPD Z25, Z7, Z6
 	VUNPCKHPD Z25, Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z4, K7, Z26
 	VFMADD231PS.BCST 272(R14), Z26, Z16
@@ -3022,7 +3022,7 @@ loop:
 	VFMADD231PS.BCST 80(R14), Z4, Z29
 	VFMADD231PS.BCST 144(R14), Z4, Z30
 	VFMADD231PS.BCST 208(R14), Z4, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z5, K7, Z26
 	VFMADD231PS.BCST 276(R14), Z26, Z16
@@ -3034,7 +3034,7 @@ loop:
 	VFMADD231PS.BCST 84(R14), Z5, Z29
 	VFMADD231PS.BCST 148(R14), Z5, Z30
 	VFMADD231PS.BCST 212(R14), Z5, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z6, K7, Z26
 	VFMADD231PS.BCST 280(R14), Z26, Z16
@@ -3046,7 +3046,7 @@ loop:
 	VFMADD231PS.BCST 88(R14), Z6, Z29
 	VFMADD231PS.BCST 152(R14), Z6, Z30
 	VFMADD231PS.BCST 216(R14), Z6, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z7, K7, Z26
 	VFMADD231PS.BCST 284(R14), Z26, Z16
@@ -3066,7 +3066,7 @@ loop:
 	VUNPCKHPD Z24, Z10, Z9
 	VUNPCKLPD Z25, Z11, Z10
 	VUNPCKHPD Z25, Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z8, K7, Z26
 	VFMADD231PS.BCST 288(R14), Z26, Z16
@@ -3078,7 +3078,7 @@ loop:
 	VFMADD231PS.BCST 96(R14), Z8, Z29
 	VFMADD231PS.BCST 160(R14), Z8, Z30
 	VFMADD231PS.BCST 224(R14), Z8, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z9, K7, Z26
 	VFMADD231PS.BCST 292(R14), Z26, Z16
@@ -3090,7 +3090,7 @@ loop:
 	VFMADD231PS.BCST 100(R14), Z9, Z29
 	VFMADD231PS.BCST 164(R14), Z9, Z30
 	VFMADD231PS.BCST 228(R14), Z9, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z10, K7, Z26
 	VFMADD231PS.BCST 296(R14), Z26, Z16
@@ -3102,7 +3102,7 @@ loop:
 	VFMADD231PS.BCST 104(R14), Z10, Z29
 	VFMADD231PS.BCST 168(R14), Z10, Z30
 	VFMADD231PS.BCST 232(R14), Z10, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z11, K7, Z26
 	VFMADD231PS.BCST 300(R14), Z26, Z16
@@ -3122,7 +3122,7 @@ loop:
 	VUNPCKHPD Z24, Z14, Z13
 	VUNPCKLPD Z25, Z15, Z14
 	VUNPCKHPD Z25, Z15, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z12, K7, Z26
 	VFMADD231PS.BCST 304(R14), Z26, Z16
@@ -3134,7 +3134,7 @@ loop:
 	VFMADD231PS.BCST 112(R14), Z12, Z29
 	VFMADD231PS.BCST 176(R14), Z12, Z30
 	VFMADD231PS.BCST 240(R14), Z12, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z13, K7, Z26
 	VFMADD231PS.BCST 308(R14), Z26, Z16
@@ -3146,7 +3146,7 @@ loop:
 	VFMADD231PS.BCST 116(R14), Z13, Z29
 	VFMADD231PS.BCST 180(R14), Z13, Z30
 	VFMADD231PS.BCST 244(R14), Z13, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z14, K7, Z26
 	VFMADD231PS.BCST 312(R14), Z26, Z16
@@ -3158,7 +3158,7 @@ loop:
 	VFMADD231PS.BCST 120(R14), Z14, Z29
 	VFMADD231PS.BCST 184(R14), Z14, Z30
 	VFMADD231PS.BCST 248(R14), Z14, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z15, K7, Z26
 	VFMADD231PS.BCST 316(R14), Z26, Z16
@@ -3185,11 +3185,11 @@ loop:
 	ADDQ $1024, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
-	CMPQ R10, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R10
-	DECQ streamBlock_k(DI)
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
+	DECQ streamCall_k(DI)
 	JZ sums
-	DECQ streamBlock_left(DI)
+	DECQ streamCall_left(DI)
 	JNZ loop
 
 sums:
@@ -3198,49 +3198,49 @@ sums:
 	VMOVAPS 1088(R14), Z1
 	VMOVAPS 1152(R14), Z2
 	VMOVAPS 1216(R14), Z3
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS (AX), Z0, Z0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS (AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS (AX), Z2, Z2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS (AX), Z3, Z3
 
 added0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z3, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z2, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z1, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI)
 	LDMXCSR 4(SP)
-	CMPQ streamBlock_k(DI), $0
+	CMPQ streamCall_k(DI), $0
 	JNE start
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	LDMXCSR 0(SP)
 	VZEROUPPER
 	RET
 
-// func streamAlong512Tilesx6(c *streamBlock)
+// func streamAlong512Tilesx6(c *streamCall)
 // 6 rows of A by 16 columns.
 TEXT ·streamAlong512Tilesx6(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
@@ -3249,30 +3249,30 @@ TEXT ·streamAlong512Tilesx6(SB), NOSPLIT, $8-8
 	MOVL $0xaaaaaaaa, AX
 	KMOVD AX, K7
 	MOVQ c+0(FP), DI
-	LEAQ (streamBlock_room+63)(DI), R14
+	LEAQ (streamCall_room+63)(DI), R14
 	ANDQ $-64, R14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 
 start:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS (AX), Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS (AX), Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS (AX), Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS (AX), Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS (AX), Z31
 	JMP start0x1
 
@@ -3291,8 +3291,8 @@ start0x1:
 	VMOVAPS Z29, 1216(R14)
 	VMOVAPS Z30, 1280(R14)
 	VMOVAPS Z31, 1344(R14)
-	MOVQ streamBlock_each(DI), AX
-	MOVQ AX, streamBlock_left(DI)
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
 
 loop:
 	VMOVDQU32 0(DX), Z24
@@ -3325,13 +3325,13 @@ loop:
 	VPSLLD $16, Z24, Z24
 	VMOVDQA32 Z24, 320(R14)
 	VMOVDQA32 Z25, 704(R14)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z16
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z17
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z18
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -3341,13 +3341,13 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z4
 	VSHUFF32X4 $0xdd, Z21, Z20, Z8
 	VSHUFF32X4 $0xdd, Z23, Z22, Z12
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z16
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z17
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z18
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -3357,13 +3357,13 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z5
 	VSHUFF32X4 $0xdd, Z21, Z20, Z9
 	VSHUFF32X4 $0xdd, Z23, Z22, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z16
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z17
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z18
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -3373,13 +3373,13 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z6
 	VSHUFF32X4 $0xdd, Z21, Z20, Z10
 	VSHUFF32X4 $0xdd, Z23, Z22, Z14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z16
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z17
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z18
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -3403,7 +3403,7 @@ loop:
 	VUNPCKHPD Z24, Z2, Z1
 	VUNPCKLPD Z25, Z3, Z2
 	VUNPCKHPD Z25, Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z0, K7, Z26
 	VFMADD231PS.BCST 384(R14), Z26, Z16
@@ -3412,7 +3412,7 @@ loop:
 	VFMADD231PS.BCST 576(R14), Z26, Z19
 	VFMADD231PS.BCST 640(R14), Z26, Z20
 	VFMADD231PS.BCST 704(R14), Z26, Z21
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z1, K7, Z26
 	VFMADD231PS.BCST 388(R14), Z26, Z16
@@ -3421,7 +3421,7 @@ loop:
 	VFMADD231PS.BCST 580(R14), Z26, Z19
 	VFMADD231PS.BCST 644(R14), Z26, Z20
 	VFMADD231PS.BCST 708(R14), Z26, Z21
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z2, K7, Z26
 	VFMADD231PS.BCST 392(R14), Z26, Z16
@@ -3430,7 +3430,7 @@ loop:
 	VFMADD231PS.BCST 584(R14), Z26, Z19
 	VFMADD231PS.BCST 648(R14), Z26, Z20
 	VFMADD231PS.BCST 712(R14), Z26, Z21
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z3, K7, Z26
 	VFMADD231PS.BCST 396(R14), Z26, Z16
@@ -3447,7 +3447,7 @@ loop:
 	VUNPCKHPD Z24, Z6, Z5
 	VUNPCKLPD Z25, Z7, Z6
 	VUNPCKHPD Z25, Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z4, K7, Z26
 	VFMADD231PS.BCST 400(R14), Z26, Z16
@@ -3456,7 +3456,7 @@ loop:
 	VFMADD231PS.BCST 592(R14), Z26, Z19
 	VFMADD231PS.BCST 656(R14), Z26, Z20
 	VFMADD231PS.BCST 720(R14), Z26, Z21
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z5, K7, Z26
 	VFMADD231PS.BCST 404(R14), Z26, Z16
@@ -3465,7 +3465,7 @@ loop:
 	VFMADD231PS.BCST 596(R14), Z26, Z19
 	VFMADD231PS.BCST 660(R14), Z26, Z20
 	VFMADD231PS.BCST 724(R14), Z26, Z21
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z6, K7, Z26
 	VFMADD231PS.BCST 408(R14), Z26, Z16
@@ -3474,7 +3474,7 @@ loop:
 	VFMADD231PS.BCST 600(R14), Z26, Z19
 	VFMADD231PS.BCST 664(R14), Z26, Z20
 	VFMADD231PS.BCST 728(R14), Z26, Z21
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z7, K7, Z26
 	VFMADD231PS.BCST 412(R14), Z26, Z16
@@ -3491,7 +3491,7 @@ loop:
 	VUNPCKHPD Z24, Z10, Z9
 	VUNPCKLPD Z25, Z11, Z10
 	VUNPCKHPD Z25, Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z8, K7, Z26
 	VFMADD231PS.BCST 416(R14), Z26, Z16
@@ -3500,7 +3500,7 @@ loop:
 	VFMADD231PS.BCST 608(R14), Z26, Z19
 	VFMADD231PS.BCST 672(R14), Z26, Z20
 	VFMADD231PS.BCST 736(R14), Z26, Z21
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z9, K7, Z26
 	VFMADD231PS.BCST 420(R14), Z26, Z16
@@ -3509,7 +3509,7 @@ loop:
 	VFMADD231PS.BCST 612(R14), Z26, Z19
 	VFMADD231PS.BCST 676(R14), Z26, Z20
 	VFMADD231PS.BCST 740(R14), Z26, Z21
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z10, K7, Z26
 	VFMADD231PS.BCST 424(R14), Z26, Z16
@@ -3518,7 +3518,7 @@ loop:
 	VFMADD231PS.BCST 616(R14), Z26, Z19
 	VFMADD231PS.BCST 680(R14), Z26, Z20
 	VFMADD231PS.BCST 744(R14), Z26, Z21
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z11, K7, Z26
 	VFMADD231PS.BCST 428(R14), Z26, Z16
@@ -3535,7 +3535,7 @@ loop:
 	VUNPCKHPD Z24, Z14, Z13
 	VUNPCKLPD Z25, Z15, Z14
 	VUNPCKHPD Z25, Z15, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z12, K7, Z26
 	VFMADD231PS.BCST 432(R14), Z26, Z16
@@ -3544,7 +3544,7 @@ loop:
 	VFMADD231PS.BCST 624(R14), Z26, Z19
 	VFMADD231PS.BCST 688(R14), Z26, Z20
 	VFMADD231PS.BCST 752(R14), Z26, Z21
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z13, K7, Z26
 	VFMADD231PS.BCST 436(R14), Z26, Z16
@@ -3553,7 +3553,7 @@ loop:
 	VFMADD231PS.BCST 628(R14), Z26, Z19
 	VFMADD231PS.BCST 692(R14), Z26, Z20
 	VFMADD231PS.BCST 756(R14), Z26, Z21
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z14, K7, Z26
 	VFMADD231PS.BCST 440(R14), Z26, Z16
@@ -3562,7 +3562,7 @@ loop:
 	VFMADD231PS.BCST 632(R14), Z26, Z19
 	VFMADD231PS.BCST 696(R14), Z26, Z20
 	VFMADD231PS.BCST 760(R14), Z26, Z21
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z15, K7, Z26
 	VFMADD231PS.BCST 444(R14), Z26, Z16
@@ -3710,11 +3710,11 @@ loop:
 	ADDQ $1024, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
-	CMPQ R10, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R10
-	DECQ streamBlock_k(DI)
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
+	DECQ streamCall_k(DI)
 	JZ sums
-	DECQ streamBlock_left(DI)
+	DECQ streamCall_left(DI)
 	JNZ loop
 
 sums:
@@ -3725,61 +3725,61 @@ sums:
 	VMOVAPS 1216(R14), Z3
 	VMOVAPS 1280(R14), Z4
 	VMOVAPS 1344(R14), Z5
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS (AX), Z0, Z0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS (AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS (AX), Z2, Z2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS (AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VADDPS (AX), Z4, Z4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VADDPS (AX), Z5, Z5
 
 added0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z5, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z4, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z3, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z2, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z1, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI)
 	LDMXCSR 4(SP)
-	CMPQ streamBlock_k(DI), $0
+	CMPQ streamCall_k(DI), $0
 	JNE start
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	LDMXCSR 0(SP)
 	VZEROUPPER
 	RET
 
-// func streamAlong512Tilesx8(c *streamBlock)
+// func streamAlong512Tilesx8(c *streamCall)
 // 8 rows of A by 16 columns.
 TEXT ·streamAlong512Tilesx8(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
@@ -3788,34 +3788,34 @@ TEXT ·streamAlong512Tilesx8(SB), NOSPLIT, $8-8
 	MOVL $0xaaaaaaaa, AX
 	KMOVD AX, K7
 	MOVQ c+0(FP), DI
-	LEAQ (streamBlock_room+63)(DI), R14
+	LEAQ (streamCall_room+63)(DI), R14
 	ANDQ $-64, R14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 
 start:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JNE zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VMOVUPS (AX), Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VMOVUPS (AX), Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VMOVUPS (AX), Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VMOVUPS (AX), Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VMOVUPS (AX), Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VMOVUPS (AX), Z31
 	JMP start0x1
 
@@ -3838,8 +3838,8 @@ start0x1:
 	VMOVAPS Z29, 1344(R14)
 	VMOVAPS Z30, 1408(R14)
 	VMOVAPS Z31, 1472(R14)
-	MOVQ streamBlock_each(DI), AX
-	MOVQ AX, streamBlock_left(DI)
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
 
 loop:
 	VMOVDQU32 0(DX), Z24
@@ -3882,13 +3882,13 @@ loop:
 	VPSLLD $16, Z24, Z24
 	VMOVDQA32 Z24, 448(R14)
 	VMOVDQA32 Z25, 960(R14)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z16
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z17
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z18
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -3898,13 +3898,13 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z4
 	VSHUFF32X4 $0xdd, Z21, Z20, Z8
 	VSHUFF32X4 $0xdd, Z23, Z22, Z12
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z16
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z17
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z18
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -3914,13 +3914,13 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z5
 	VSHUFF32X4 $0xdd, Z21, Z20, Z9
 	VSHUFF32X4 $0xdd, Z23, Z22, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z16
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z17
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z18
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -3930,13 +3930,13 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z6
 	VSHUFF32X4 $0xdd, Z21, Z20, Z10
 	VSHUFF32X4 $0xdd, Z23, Z22, Z14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z16
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z17
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z18
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	VMOVDQU16 (AX)(SI*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -3962,7 +3962,7 @@ loop:
 	VUNPCKHPD Z24, Z2, Z1
 	VUNPCKLPD Z25, Z3, Z2
 	VUNPCKHPD Z25, Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z0, K7, Z26
 	VFMADD231PS.BCST 512(R14), Z26, Z16
@@ -3973,7 +3973,7 @@ loop:
 	VFMADD231PS.BCST 832(R14), Z26, Z21
 	VFMADD231PS.BCST 896(R14), Z26, Z22
 	VFMADD231PS.BCST 960(R14), Z26, Z23
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z1, K7, Z26
 	VFMADD231PS.BCST 516(R14), Z26, Z16
@@ -3984,7 +3984,7 @@ loop:
 	VFMADD231PS.BCST 836(R14), Z26, Z21
 	VFMADD231PS.BCST 900(R14), Z26, Z22
 	VFMADD231PS.BCST 964(R14), Z26, Z23
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z2, K7, Z26
 	VFMADD231PS.BCST 520(R14), Z26, Z16
@@ -3995,7 +3995,7 @@ loop:
 	VFMADD231PS.BCST 840(R14), Z26, Z21
 	VFMADD231PS.BCST 904(R14), Z26, Z22
 	VFMADD231PS.BCST 968(R14), Z26, Z23
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z3, K7, Z26
 	VFMADD231PS.BCST 524(R14), Z26, Z16
@@ -4014,7 +4014,7 @@ loop:
 	VUNPCKHPD Z24, Z6, Z5
 	VUNPCKLPD Z25, Z7, Z6
 	VUNPCKHPD Z25, Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z4, K7, Z26
 	VFMADD231PS.BCST 528(R14), Z26, Z16
@@ -4025,7 +4025,7 @@ loop:
 	VFMADD231PS.BCST 848(R14), Z26, Z21
 	VFMADD231PS.BCST 912(R14), Z26, Z22
 	VFMADD231PS.BCST 976(R14), Z26, Z23
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z5, K7, Z26
 	VFMADD231PS.BCST 532(R14), Z26, Z16
@@ -4036,7 +4036,7 @@ loop:
 	VFMADD231PS.BCST 852(R14), Z26, Z21
 	VFMADD231PS.BCST 916(R14), Z26, Z22
 	VFMADD231PS.BCST 980(R14), Z26, Z23
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z6, K7, Z26
 	VFMADD231PS.BCST 536(R14), Z26, Z16
@@ -4047,7 +4047,7 @@ loop:
 	VFMADD231PS.BCST 856(R14), Z26, Z21
 	VFMADD231PS.BCST 920(R14), Z26, Z22
 	VFMADD231PS.BCST 984(R14), Z26, Z23
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z7, K7, Z26
 	VFMADD231PS.BCST 540(R14), Z26, Z16
@@ -4066,7 +4066,7 @@ loop:
 	VUNPCKHPD Z24, Z10, Z9
 	VUNPCKLPD Z25, Z11, Z10
 	VUNPCKHPD Z25, Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z8, K7, Z26
 	VFMADD231PS.BCST 544(R14), Z26, Z16
@@ -4077,7 +4077,7 @@ loop:
 	VFMADD231PS.BCST 864(R14), Z26, Z21
 	VFMADD231PS.BCST 928(R14), Z26, Z22
 	VFMADD231PS.BCST 992(R14), Z26, Z23
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z9, K7, Z26
 	VFMADD231PS.BCST 548(R14), Z26, Z16
@@ -4088,7 +4088,7 @@ loop:
 	VFMADD231PS.BCST 868(R14), Z26, Z21
 	VFMADD231PS.BCST 932(R14), Z26, Z22
 	VFMADD231PS.BCST 996(R14), Z26, Z23
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z10, K7, Z26
 	VFMADD231PS.BCST 552(R14), Z26, Z16
@@ -4099,7 +4099,7 @@ loop:
 	VFMADD231PS.BCST 872(R14), Z26, Z21
 	VFMADD231PS.BCST 936(R14), Z26, Z22
 	VFMADD231PS.BCST 1000(R14), Z26, Z23
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z11, K7, Z26
 	VFMADD231PS.BCST 556(R14), Z26, Z16
@@ -4118,7 +4118,7 @@ loop:
 	VUNPCKHPD Z24, Z14, Z13
 	VUNPCKLPD Z25, Z15, Z14
 	VUNPCKHPD Z25, Z15, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z12, K7, Z26
 	VFMADD231PS.BCST 560(R14), Z26, Z16
@@ -4129,7 +4129,7 @@ loop:
 	VFMADD231PS.BCST 880(R14), Z26, Z21
 	VFMADD231PS.BCST 944(R14), Z26, Z22
 	VFMADD231PS.BCST 1008(R14), Z26, Z23
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z13, K7, Z26
 	VFMADD231PS.BCST 564(R14), Z26, Z16
@@ -4140,7 +4140,7 @@ loop:
 	VFMADD231PS.BCST 884(R14), Z26, Z21
 	VFMADD231PS.BCST 948(R14), Z26, Z22
 	VFMADD231PS.BCST 1012(R14), Z26, Z23
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z14, K7, Z26
 	VFMADD231PS.BCST 568(R14), Z26, Z16
@@ -4151,7 +4151,7 @@ loop:
 	VFMADD231PS.BCST 888(R14), Z26, Z21
 	VFMADD231PS.BCST 952(R14), Z26, Z22
 	VFMADD231PS.BCST 1016(R14), Z26, Z23
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VMOVDQU16.Z Z15, K7, Z26
 	VFMADD231PS.BCST 572(R14), Z26, Z16
@@ -4341,11 +4341,11 @@ loop:
 	ADDQ $1024, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
-	CMPQ R10, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R10
-	DECQ streamBlock_k(DI)
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
+	DECQ streamCall_k(DI)
 	JZ sums
-	DECQ streamBlock_left(DI)
+	DECQ streamCall_left(DI)
 	JNZ loop
 
 sums:
@@ -4358,68 +4358,68 @@ sums:
 	VMOVAPS 1344(R14), Z5
 	VMOVAPS 1408(R14), Z6
 	VMOVAPS 1472(R14), Z7
-	CMPQ streamBlock_adds(DI), $0
+	CMPQ streamCall_adds(DI), $0
 	JEQ added0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ added0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VADDPS (AX), Z0, Z0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
 	VADDPS (AX), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
 	VADDPS (AX), Z2, Z2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
 	VADDPS (AX), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
 	VADDPS (AX), Z4, Z4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
 	VADDPS (AX), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
 	VADDPS (AX), Z6, Z6
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VADDPS (AX), Z7, Z7
 
 added0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z7, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
 	VMOVUPS Z6, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z5, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z4, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z3, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z2, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z1, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
-	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI)
 	LDMXCSR 4(SP)
-	CMPQ streamBlock_k(DI), $0
+	CMPQ streamCall_k(DI), $0
 	JNE start
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	LDMXCSR 0(SP)
 	VZEROUPPER
 	RET

@@ -3,7 +3,7 @@ package main
 import "fmt"
 
 // The stream kernels multiply 1, 2, 4, 6 or 8 rows of one panel of A, or along K those of two panels, by columns of B
-// that are used once, so that reading B is all that counts. What a call needs stands in a streamBlock, which DI points
+// that are used once, so that reading B is all that counts. What a call needs stands in a streamCall, which DI points
 // at: see stream_amd64.go.
 //
 // Across reads rows of K as they lie, by as many columns as there are. Along reads rows along K, of up to four slots,
@@ -66,7 +66,7 @@ func (k stream) kernel() kernel {
 // function opens the function of the kernel.
 func (k stream) function(s *source, what string, columns int) {
 	s.function(fmt.Sprintf("stream%s%s%sx%d", what, k.kernel().set(), k.name, k.rows),
-		"c *streamBlock", 0, fmt.Sprintf("%d rows of A by %d columns.", k.rows, columns))
+		"c *streamCall", 0, fmt.Sprintf("%d rows of A by %d columns.", k.rows, columns))
 	s.load("c", "DI")
 }
 
@@ -118,7 +118,7 @@ func (s *source) slotField(slot int, field string, i int) string {
 	if field == "src" || field == "dst" {
 		slot, i = slot+i/8, i%8
 	}
-	return fmt.Sprintf("(streamBlock_slots+%d*streamSlot__size+streamSlot_%s+%d)(DI)", slot, field, 8*i)
+	return fmt.Sprintf("(streamCall_slots+%d*streamSlot__size+streamSlot_%s+%d)(DI)", slot, field, 8*i)
 }
 
 // slot loads word i of a field of a slot into a register.
@@ -134,7 +134,7 @@ func (k stream) accumulators(s *source, slot, first, vecs int, addr, mask func(v
 	s.op("TESTQ AX, AX")
 	s.op("JZ %s", zero)
 	if mask == nil {
-		s.op("CMPQ streamBlock_adds(DI), $0")
+		s.op("CMPQ streamCall_adds(DI), $0")
 		s.op("JNE %s", zero)
 	}
 	for i := range k.rows {
@@ -160,7 +160,7 @@ func (k stream) accumulators(s *source, slot, first, vecs int, addr, mask func(v
 // before any is stored: see store.
 func (k stream) addSource(s *source, slot, first, vecs int, addr func(v int) string) {
 	added := fmt.Sprintf("added%dx%d", slot, vecs)
-	s.op("CMPQ streamBlock_adds(DI), $0")
+	s.op("CMPQ streamCall_adds(DI), $0")
 	s.op("JEQ %s", added)
 	s.slot(slot, "src", 0, "AX")
 	s.op("TESTQ AX, AX")
@@ -193,7 +193,7 @@ func (k stream) store(s *source, slot, first, vecs int, addr, mask func(v int) s
 
 // aimAhead sets R11 to what is prefetched when SI is what is read of a panel.
 func (k stream) aimAhead(s *source) {
-	s.op("MOVQ streamBlock_ahead(DI), R11")
+	s.op("MOVQ streamCall_ahead(DI), R11")
 	s.op("ADDQ SI, R11")
 }
 

@@ -61,7 +61,7 @@ func (f form) rows8(s *source) {
 
 // across8 begins a kernel for rows of K.
 func (k stream) across8(s *source) {
-	s.op("MOVQ streamBlock_table(DI), AX")
+	s.op("MOVQ streamCall_table(DI), AX")
 	k.rows8(s)
 }
 
@@ -119,7 +119,7 @@ func (k stream) wordsOf(s *source, x, vecs int) {
 
 // panels8 begins a kernel for panels.
 func (k stream) panels8(s *source) {
-	s.op("MOVQ streamBlock_table(DI), AX")
+	s.op("MOVQ streamCall_table(DI), AX")
 	if k.kpack == 2 {
 		s.start8("panelPairs8")
 	} else {
@@ -246,15 +246,15 @@ func (f form) copy8(s *source) {
 // transpose8 writes a packer from rows along K: 16 of them, the columns of half a panel of 32, in blocks of 64
 // elements of K.
 //
-//	DI streamBlock   SI offset in a row   R10 of what is prefetched   DX panel   CX blocks left
+//	DI streamCall   SI offset in a row   R10 of what is prefetched   DX panel   CX blocks left
 func (f form) transpose8(s *source) {
 	k := stream{f, 1, 1, false, true}
-	s.function("packAlong512"+f.name+"x16", "c *streamBlock", 0, "Half a panel of 32, in blocks of 64 elements of K.")
+	s.function("packAlong512"+f.name+"x16", "c *streamCall", 0, "Half a panel of 32, in blocks of 64 elements of K.")
 	s.load("c", "DI")
-	s.op("MOVQ streamBlock_table(DI), AX")
+	s.op("MOVQ streamCall_table(DI), AX")
 	s.tables8("AX", alongTables)
 	s.slot(0, "a", 0, "DX")
-	s.op("MOVQ streamBlock_k(DI), CX")
+	s.op("MOVQ streamCall_k(DI), CX")
 	s.op("XORQ SI, SI")
 	s.op("MOVQ $%d, R10", ahead)
 	s.label("loop")

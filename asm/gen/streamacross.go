@@ -22,10 +22,10 @@ func writeStreamsAcross(s *source) {
 // aim sets R13 and R12 to where the first and the second row of a pair are prefetched, seen from SI: ahead in the
 // row, or near its end at the start of the row that comes next.
 func (k stream) aim(s *source) {
-	s.op("MOVQ streamBlock_ahead(DI), R13")
-	s.op("CMPQ BX, streamBlock_near(DI)")
+	s.op("MOVQ streamCall_ahead(DI), R13")
+	s.op("CMPQ BX, streamCall_near(DI)")
 	s.op("JG inside")
-	s.op("ADDQ streamBlock_next(DI), R13")
+	s.op("ADDQ streamCall_next(DI), R13")
 	s.label("inside")
 	if k.kpack == 2 {
 		s.op("LEAQ (R13)(R9*1), R12")
@@ -36,7 +36,7 @@ func (k stream) aim(s *source) {
 // sees that each row is a stream, as long as there are not many more than sixteen, but does not follow it far enough
 // ahead.
 //
-//	DI streamBlock   R8 offset in a row of accumulators   R9 stride   R10 block of B   R11 elements of K
+//	DI streamCall   R8 offset in a row of accumulators   R9 stride   R10 block of B   R11 elements of K
 //	BX columns left   SI row of B   DX A   CX elements left
 //	R13 R12 what is prefetched for the rows of a pair, seen from SI
 //	Z0-Z15 accumulators   Z16-Z23 B   Z24-Z27 A   Z29 zero   Z30 Z31 interleave
@@ -115,7 +115,7 @@ func (k stream) acrossStart(s *source) {
 
 // acrossFields loads what the kernel works on.
 func (k stream) acrossFields(s *source) {
-	s.fields("streamBlock", "DI", "stride", "R9", "b", "R10", "k", "R11", "n", "BX")
+	s.fields("streamCall", "DI", "stride", "R9", "b", "R10", "k", "R11", "n", "BX")
 	s.op("XORQ R8, R8")
 }
 

@@ -22,7 +22,7 @@ func writeStreamsAlong(s *source) { streamsAlong.write(func(k stream) { k.along(
 // time: sixteen prefetches at once keep the reads that follow them waiting, unless they are for the second-level
 // cache.
 //
-//	DI streamBlock   and the registers of the slots
+//	DI streamCall   and the registers of the slots
 func (k stream) along(s *source) {
 	block := 16 * k.kpack * k.bytes // bytes of a row
 	if k.ymm || k.is8() {
@@ -39,7 +39,7 @@ func (k stream) along(s *source) {
 		s.op("ADDQ %s, %s", s.slotField(0, "used", 0), slotRegs[1].a)
 	}
 	if k.is8() {
-		s.op("MOVQ streamBlock_table(DI), AX")
+		s.op("MOVQ streamCall_table(DI), AX")
 		s.tables8("AX", alongTables)
 	}
 	s.label("start")
@@ -54,7 +54,7 @@ func (k stream) along(s *source) {
 	for g := range k.vecs {
 		if !k.ymm {
 			if g > 0 {
-				s.op("CMPQ streamBlock_lone(DI), $0")
+				s.op("CMPQ streamCall_lone(DI), $0")
 				s.op("JNE next")
 			}
 			k.slot512(s, g, first(g))
@@ -76,7 +76,7 @@ func (k stream) along(s *source) {
 		k.store(s, g, first(g), 1, addr, nil)
 		s.begun(g, k.rows)
 	}
-	s.op("CMPQ streamBlock_k(DI), $0")
+	s.op("CMPQ streamCall_k(DI), $0")
 	s.op("JNE start")
 	for g := k.vecs - 1; g >= 0; g-- {
 		s.endSlot(g)
@@ -92,14 +92,14 @@ var slotRegs = []struct{ a, offset, fetch string }{
 
 // startSums begins blocks of sums, and endBlock ends a block of K: the next follows unless K or they are at their end.
 func (s *source) startSums() {
-	s.op("MOVQ streamBlock_each(DI), AX")
-	s.op("MOVQ AX, streamBlock_left(DI)")
+	s.op("MOVQ streamCall_each(DI), AX")
+	s.op("MOVQ AX, streamCall_left(DI)")
 }
 
 func (s *source) endBlock() {
-	s.op("DECQ streamBlock_k(DI)")
+	s.op("DECQ streamCall_k(DI)")
 	s.op("JZ sums")
-	s.op("DECQ streamBlock_left(DI)")
+	s.op("DECQ streamCall_left(DI)")
 	s.op("JNZ loop")
 	s.label("sums")
 }
@@ -126,8 +126,8 @@ func (s *source) nextA(slot, a int) { s.op("ADDQ $%d, %s", a, slotRegs[slot].a) 
 func (s *source) nextB(slot, block int) {
 	s.op("ADDQ $%d, %s", block, slotRegs[slot].offset)
 	s.op("ADDQ $%d, %s", block, slotRegs[slot].fetch)
-	s.op("CMPQ %s, streamBlock_near(DI)", slotRegs[slot].fetch)
-	s.op("CMOVQEQ streamBlock_next(DI), %s", slotRegs[slot].fetch)
+	s.op("CMPQ %s, streamCall_near(DI)", slotRegs[slot].fetch)
+	s.op("CMOVQEQ streamCall_next(DI), %s", slotRegs[slot].fetch)
 }
 
 // endSlot stores them. The place in A may be its end, where something else begins: as an offset, since the garbage

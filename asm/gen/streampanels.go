@@ -22,12 +22,12 @@ func (k stream) load(s *source, addr string, reg int) {
 // panels writes the kernel for panels that lie stride bytes apart. Where it reads several, a stride of 0 says that
 // there is one only.
 //
-//	DI streamBlock   R9 stride   R10 3·stride   SI B   R11 what is prefetched   DX A   CX words left
+//	DI streamCall   R9 stride   R10 3·stride   SI B   R11 what is prefetched   DX A   CX words left
 func (k stream) panels(s *source) {
 	one := k
 	one.vecs = k.kernel().vecs
 	k.function(s, "Panels"+k.suffix(), k.vecs*k.kernel().bytes()/4)
-	s.fields("streamBlock", "DI", "stride", "R9", "b", "SI", "k", "CX")
+	s.fields("streamCall", "DI", "stride", "R9", "b", "SI", "k", "CX")
 	s.slot(0, "a", 0, "DX")
 	if k.asks() {
 		k.aimAhead(s)

@@ -33,7 +33,7 @@ const (
 // tilesAcross writes the kernel for rows of K, of which it takes one tile or less. The sums of the odd elements and
 // those of the even ones are apart until the end, so it goes through the odd rows of B and then through the even ones.
 //
-//	DI streamBlock   R8 offset in a row of accumulators   R9 stride   R10 block of B   R11 elements of K
+//	DI streamCall   R8 offset in a row of accumulators   R9 stride   R10 block of B   R11 elements of K
 //	BX columns left   SI row of B   DX A   CX rows of B left   R13 what is prefetched, seen from SI   R14 room
 //	Z0-Z15 accumulators   Z16-Z19 B   Z24-Z27 A   Z29 zero   K1-K4 columns   K7 odd elements
 //	0(SP) the caller's MXCSR   4(SP) that of the kernel
@@ -69,11 +69,11 @@ func (k stream) tilesAcross(s *source) {
 
 // tileStart opens a kernel for tiles: it sets MXCSR, R14 to the room, and K7 to the odd elements.
 func (k stream) tileStart(s *source, what string, columns int) {
-	s.function(fmt.Sprintf("stream%s512Tilesx%d", what, k.rows), "c *streamBlock", 8,
+	s.function(fmt.Sprintf("stream%s512Tilesx%d", what, k.rows), "c *streamCall", 8,
 		fmt.Sprintf("%d rows of A by %d columns.", k.rows, columns))
 	s.asTiles(0)
 	s.load("c", "DI")
-	s.op("LEAQ (streamBlock_room+%d)(DI), R14", tileLine-1)
+	s.op("LEAQ (streamCall_room+%d)(DI), R14", tileLine-1)
 	s.op("ANDQ $-%d, R14", tileLine)
 }
 
@@ -163,7 +163,7 @@ const (
 // tilesPanels writes the kernel for a panel, k words deep, which is a whole number of tiles. Both sums and the
 // accumulators are in registers, so it goes through the words of B once.
 //
-//	DI streamBlock   R14 room   SI B   R11 what is prefetched   DX A   CX words left, of a tile AX
+//	DI streamCall   R14 room   SI B   R11 what is prefetched   DX A   CX words left, of a tile AX
 //	R8 word of A in the room   K7 odd elements
 //	Z0-Z7 sums of even elements   Z8-Z15 of odd ones   Z16-Z23 accumulators   Z24-Z27 B   Z28-Z31 A
 //	0(SP) the caller's MXCSR   4(SP) that of the kernel
@@ -171,7 +171,7 @@ func (k stream) tilesPanels(s *source) {
 	vecs := k.vecs
 	n := k.rows * vecs
 	k.tileStart(s, "Panels", 16*vecs)
-	s.fields("streamBlock", "DI", "b", "SI", "k", "CX")
+	s.fields("streamCall", "DI", "b", "SI", "k", "CX")
 	s.slot(0, "a", 0, "DX")
 	k.aimAhead(s)
 	addr := func(v int) string { return fmt.Sprintf("%d(AX)", tileLine*v) }
@@ -230,7 +230,7 @@ const (
 // The sums of a tile are independent of those before, so it takes no second slot to have enough of them. GB/s of 128
 // MB on Zen 5 with one and with two slots: one row of A 31 and 32, four 32 and 27, eight 19 and 16.
 //
-//	DI streamBlock   R14 room   and the registers of the slots   K7 odd elements
+//	DI streamCall   R14 room   and the registers of the slots   K7 odd elements
 //	0(SP) the caller's MXCSR   4(SP) that of the kernel
 func (k stream) tilesAlong(s *source) {
 	first := alongLast - k.rows
@@ -266,7 +266,7 @@ func (k stream) tilesAlong(s *source) {
 		s.begun(g, k.rows)
 	}
 	s.op("LDMXCSR 4(SP)")
-	s.op("CMPQ streamBlock_k(DI), $0")
+	s.op("CMPQ streamCall_k(DI), $0")
 	s.op("JNE start")
 	for g := range k.vecs {
 		s.endSlot(g)

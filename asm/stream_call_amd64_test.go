@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// TestStreamAddresses checks that the kernels for rows along K leave no address in a streamBlock but those of
+// TestStreamAddresses checks that the kernels for rows along K leave no address in a streamCall but those of
 // operands: the garbage collector looks at them while a call is under way, and the end of one operand may be the
 // start of memory that is free.
 func TestStreamAddresses(t *testing.T) {
@@ -46,7 +46,7 @@ func testStreamAddresses(t *testing.T, kern *Kernel, typ Type, s *streamKernel) 
 		for _, n := range []int{1, 40, most} {
 			a, b, dst := make([]byte, 2*kern.PanelA(k/kern.KPack)), make([]byte, most*k*s.size), make([]byte, m*most*4)
 			at := func(s []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
-			c := new(streamBlock)
+			c := new(streamCall)
 			c.apart = kern.PanelA(k / kern.KPack)
 			s.blocks(c, blocks, m, n, at(a), at(b), k*s.size, at(dst), most*4, false)
 			within := func(what string, p unsafe.Pointer, operands ...[]byte) {
