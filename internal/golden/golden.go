@@ -60,13 +60,16 @@ func readAll(r io.Reader) ([]byte, error) {
 // gunzip decompresses what it reads as it goes.
 func gunzip(r io.Reader) ([]byte, error) {
 	src := bufio.NewReader(r) // of which gzip reads no byte too many
+	var data []byte
 	z, err := gzip.NewReader(src)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		z.Multistream(false)
+		data, err = readAll(z)
 	}
-	z.Multistream(false)
-	data, err := readAll(z)
-	if err != nil {
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, errors.New("the gzip stream is cut short")
+	case err != nil:
 		return nil, err
 	}
 	switch _, err := src.ReadByte(); err {
