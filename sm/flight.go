@@ -21,11 +21,6 @@ func (s *scheduler) fly(r *runner, c copyOp) {
 	s.copies = append(s.copies, f)
 }
 
-// flight returns the index of a copy, -1 if it is not under way.
-func (s *scheduler) flight(c choice) int {
-	return slices.IndexFunc(s.copies, func(f *flight) bool { return f.choice == c })
-}
-
 // adrift returns how many copies may land while agents can go on.
 func (s *scheduler) adrift() int {
 	if s.launch.Schedule == Random {
@@ -40,9 +35,8 @@ func (s *scheduler) starved() bool {
 	return len(s.copies) > 0 && s.step-s.copies[0].since > longTurn*(1+len(s.turns))
 }
 
-// land lands the next piece of a copy.
-func (s *scheduler) land(c choice) {
-	i := s.flight(c)
+// land lands the next piece of the copy number i.
+func (s *scheduler) land(i int) {
 	f := s.copies[i]
 	if !f.step() {
 		return

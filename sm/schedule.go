@@ -59,7 +59,8 @@ type scheduler struct {
 	live    []*runner // that have not ended
 	started int
 	copies  []*flight // under way, the oldest first
-	history []switched
+	history [][]switched
+	noted   int  // in it
 	tooMany bool // of them: none is kept
 
 	survey, offered int      // how many of the switches that a plan could have are wanted, were possible
@@ -158,52 +159,53 @@ const longTurn = 1000
 func (s *scheduler) point(r *runner) {
 	s.tick(r)
 	if s.starved() {
-		s.land(s.copies[0].choice)
+		s.land(0)
 	}
 	if r.steps-r.turn > longTurn {
 		s.pass(r)
 		return
 	}
 	for {
-		c, ok := s.decide(r)
-		if !ok {
+		i := s.decide(r)
+		if i < 0 {
 			return
 		}
-		s.note(r, "before", c)
-		if c.copy > 0 {
-			s.land(c)
+		s.note(r, "before", i)
+		if n := len(s.turns); i >= n {
+			s.land(i - n)
 			s.tick(r)
 			continue
 		}
+		next := s.take(i)
 		s.turns = append(s.turns, r)
-		s.handOver(r, s.take(c))
+		s.handOver(r, next)
 		return
 	}
 }
 
-// decide returns who gets r's turn, if it is another.
-func (s *scheduler) decide(r *runner) (choice, bool) {
+// decide returns who gets r's turn, as nth has it, -1 if it is no other.
+func (s *scheduler) decide(r *runner) int {
 	if s.plan != nil {
 		return s.planned(r)
 	}
 	n := len(s.turns) + s.adrift()
 	if r.late > s.step {
 		if i := s.timely(); i >= 0 {
-			return s.nth(i), true
+			return i
 		}
 	}
 	if n == 0 || s.random.IntN(switchOdds) > 0 {
-		return choice{}, false
+		return -1
 	}
 	i := s.random.IntN(n)
 	if i < len(s.turns) && s.turns[i].late > s.step {
-		return choice{}, false
+		return -1
 	}
-	return s.nth(i), true
+	return i
 }
 
-// planned returns the choice of the plan at r's operation.
-func (s *scheduler) planned(r *runner) (choice, bool) {
+// planned returns the choice of the plan at r's operation, as nth has it, -1 if there is none.
+func (s *scheduler) planned(r *runner) int {
 	for i := range min(s.survey, 1) * (len(s.turns) + s.adrift()) {
 		s.offered++
 		o := Switch{at: s.now(r), to: s.nth(i)}
@@ -214,7 +216,17 @@ func (s *scheduler) planned(r *runner) (choice, bool) {
 		}
 	}
 	c, ok := s.plan[s.now(r)]
-	return c, ok && s.has(c)
+	switch {
+	case !ok:
+		return -1
+	case c.copy > 0:
+		i := slices.IndexFunc(s.copies, func(f *flight) bool { return f.choice == c })
+		if i >= 0 {
+			i += len(s.turns)
+		}
+		return i
+	}
+	return slices.IndexFunc(s.turns, func(r *runner) bool { return r.number == c.runner })
 }
 
 // nth returns a choice out of the turns, and behind them the copies.
@@ -225,22 +237,8 @@ func (s *scheduler) nth(i int) choice {
 	return choice{runner: s.turns[i].number}
 }
 
-// has reports whether a planned choice is there to be made.
-func (s *scheduler) has(c choice) bool {
-	if c.copy > 0 {
-		return s.flight(c) >= 0
-	}
-	return s.turn(c) >= 0
-}
-
-// turn returns the index of a runner, -1 if it cannot go on.
-func (s *scheduler) turn(c choice) int {
-	return slices.IndexFunc(s.turns, func(r *runner) bool { return r.number == c.runner })
-}
-
-// take takes a runner out of those who get the turn.
-func (s *scheduler) take(c choice) *runner {
-	i := s.turn(c)
+// take takes the runner number i out of those who get the turn.
+func (s *scheduler) take(i int) *runner {
 	r := s.turns[i]
 	s.turns = slices.Delete(s.turns, i, i+1)
 	return r
@@ -280,9 +278,9 @@ func (s *scheduler) pass(r *runner) {
 	s.tick(r)
 	s.turns = append(s.turns, r)
 	if len(s.turns) == 1 {
-		s.land(s.copies[0].choice)
+		s.land(0)
 	}
-	s.handOver(r, s.take(s.nth(0)))
+	s.handOver(r, s.take(0))
 }
 
 // pick returns who gets the turn of r, which cannot go on. It lets copies land until there
@@ -300,30 +298,27 @@ func (s *scheduler) pick(r *runner, how string) *runner {
 			s.dozing = s.dozing[1:]
 			return next
 		}
-		first := s.nth(0)
-		c := first
-		if s.plan != nil {
-			if planned, ok := s.planned(r); ok {
-				c = planned
-			}
-		} else if n := len(s.turns); n > 0 {
-			i := s.random.IntN(n + s.adrift())
+		i, n := 0, len(s.turns)
+		switch {
+		case s.plan != nil:
+			i = max(0, s.planned(r))
+		case n > 0:
+			i = s.random.IntN(n + s.adrift())
 			if i < n && s.turns[i].late > s.step {
 				if at := s.timely(); at >= 0 {
 					i = at
 				}
 			}
-			c = s.nth(i)
-		} else {
-			c = s.nth(s.random.IntN(len(s.copies)))
+		default:
+			i = s.random.IntN(len(s.copies))
 		}
-		if c != first {
-			s.note(r, how, c)
+		if i > 0 {
+			s.note(r, how, i)
 		}
-		if c.copy == 0 {
-			return s.take(c)
+		if i < n {
+			return s.take(i)
 		}
-		s.land(c)
+		s.land(i - n)
 		s.tick(r)
 	}
 }

@@ -19,25 +19,38 @@ func (s Switch) String() string { return fmt.Sprintf("step %d: %s -> %s", s.Step
 // loops until memory changes, which is not to take all memory for it.
 const mostNoted = 1 << 18
 
-// note keeps a choice that is not the one of agents that run until they wait. how is what
+// note keeps the choice number i, which is not the one of agents that run until they wait. how is what
 // r, who had the turn, is doing.
-func (s *scheduler) note(r *runner, how string, c choice) {
-	if s.tooMany || len(s.history) == mostNoted {
-		s.history, s.tooMany = nil, true
+func (s *scheduler) note(r *runner, how string, i int) {
+	if s.tooMany || s.noted == mostNoted {
+		s.history, s.noted, s.tooMany = nil, 0, true
 		return
 	}
-	w := switched{step: s.step, at: s.now(r), to: c, how: how}
+	w := switched{step: s.step, at: s.now(r), to: s.nth(i), how: how}
 	if r != nil {
 		w.who = r.doing()
 	}
-	if c.copy > 0 {
-		f := s.copies[s.flight(c)]
-		w.whom = doing{f.by, f.cta.idx, f.op}
+	if n := len(s.turns); i < n {
+		w.whom = s.turns[i].doing()
 	} else {
-		w.whom = s.turns[s.turn(c)].doing()
+		f := s.copies[i-n]
+		w.whom = doing{f.by, f.cta.idx, f.op}
 	}
-	s.history = append(s.history, w)
+	last := len(s.history) - 1
+	switch {
+	case last < 0:
+		s.history = make([][]switched, 1)
+		last = 0
+	case len(s.history[last]) == stretch:
+		s.history = append(s.history, make([]switched, 0, stretch))
+		last++
+	}
+	s.history[last] = append(s.history[last], w)
+	s.noted++
 }
+
+// stretch is how many switches lie one behind the other: to move many takes longer than to note them.
+const stretch = 1 << 10
 
 // switched is a Switch before it is put into words, which takes longer than what happens
 // between two of them.
@@ -61,8 +74,9 @@ func (r *runner) doing() doing { return doing{mark{r.agent(), r.site}, r.cta.idx
 
 // switches puts the history of a launch into words.
 func (s *scheduler) switches() []Switch {
-	all := make([]Switch, len(s.history))
-	for i, w := range s.history {
+	all := make([]Switch, s.noted)
+	for i := range all {
+		w := &s.history[i/stretch][i%stretch]
 		name := func(p doing) string {
 			if s.launch.Grid.Size() == 1 {
 				return p.agent.String()
