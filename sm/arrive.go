@@ -60,7 +60,7 @@ func (c *copyOp) arrive() {
 	m := c.bar
 	m.mu.Lock()
 	defer m.unlock(nil)
-	m.clock.join(&c.now)
+	m.learn(&c.now)
 	if g := &c.arrival.groups; g.component > 0 {
 		m.told.begin()
 		m.told.coming[0].set(g.component, g.closed)

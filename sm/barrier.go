@@ -174,8 +174,9 @@ func (b *Barrier) Wait(a Agent, t Token) {
 // ArriveAndWait arrives and waits for the phase to end.
 func (b *Barrier) ArriveAndWait(a Agent) {
 	g, m := b.local(a, "ArriveAndWait")
-	t := m.arrive(g, g.lanes, 0, false)
-	m.wait(g, func() bool { return m.b.TestWait(t) })
+	if !m.arriveAndWait(g) {
+		g.run.block()
+	}
 }
 
 // WaitParity waits until the phase of that parity is over (wait_parity of libcu++,

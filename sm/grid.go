@@ -18,13 +18,15 @@ type clusterBarrier struct {
 	phase   uint64
 	arrived [maxCluster]int // threads, by the rank of their CTA
 	full    int             // CTAs of which all have arrived
-	waiters []*runner
-	clock   clock // released by those who have arrived
+	waiters queue
+	ranks   [maxCluster]bool // of the CTAs of waiters
+	clock   clock            // released by those who have arrived
 	told    meeting
 }
 
-// arrive returns the phase that a arrives at, and whether it is the last of the cluster.
-func (b *clusterBarrier) arrive(a *agent) (phase uint64, last bool) {
+// arrive returns the phase that a arrives at, and whether it is the last of the cluster. If not, it may put a on the
+// list of those who wait.
+func (b *clusterBarrier) arrive(a *agent, wait bool) (phase uint64, last bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	a.cta.release(&b.clock)
@@ -34,23 +36,31 @@ func (b *clusterBarrier) arrive(a *agent) (phase uint64, last bool) {
 		b.full++
 		last = b.full == len(b.cluster.ctas)
 	}
+	if wait && !last {
+		b.enqueue(a)
+	}
 	return b.phase, last
 }
 
 // complete ends the phase.
 func (b *clusterBarrier) complete() {
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.arrived, b.full = [maxCluster]int{}, 0
 	b.phase++
 	b.told.complete()
 	b.cluster.progressed()
-	for _, r := range b.waiters {
-		r.cta.acquire(&b.clock)
-		b.told.tell(r.history)
-		r.ready()
+	for rank, wait := range b.ranks {
+		if wait {
+			b.cluster.ctas[rank].acquire(&b.clock)
+		}
 	}
-	b.waiters = b.waiters[:0]
+	b.ranks = [maxCluster]bool{}
+	for r := b.waiters.first; r != nil && r.history != nil; r = r.next {
+		b.told.tell(r.history)
+	}
+	released := b.waiters.release()
+	b.mu.Unlock()
+	released.wake(0)
 }
 
 // wait waits for the end of a phase at which a has arrived.
@@ -62,10 +72,14 @@ func (b *clusterBarrier) wait(a *agent, phase uint64) {
 		b.mu.Unlock()
 		return
 	}
-	a.run.waits, a.run.target = b, phase
-	b.waiters = append(b.waiters, a.run)
+	b.enqueue(a)
 	b.mu.Unlock()
 	a.run.block()
+}
+
+func (b *clusterBarrier) enqueue(a *agent) {
+	b.waiters.push(a.run, b, b.phase)
+	b.ranks[a.cta.rank] = true
 }
 
 // awaited reports whether agents wait. Who completes the phase has them count as active before it is false.
@@ -76,7 +90,7 @@ func (b *clusterBarrier) awaited() bool {
 	defer race.Show()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.waiters) > 0
+	return b.waiters.n > 0
 }
 
 // mostLacking is how many CTAs a message lists whose threads a barrier lacks.
@@ -121,15 +135,17 @@ func (c *cta) gone() string {
 	return ""
 }
 
-func (a *agent) clusterArrive() {
+// clusterArrive may put a on the list of those who wait, and reports whether it has.
+func (a *agent) clusterArrive(wait bool) (waits bool) {
 	if a.clusterArrived {
 		a.fail(RuleSync, "barrier.cluster.arrive of phase %d twice, without barrier.cluster.wait between", a.clusterPhase)
 	}
 	b, last := &a.cta.cluster.sync, false
 	a.clusterArrived = true
-	if a.clusterPhase, last = b.arrive(a); last {
+	if a.clusterPhase, last = b.arrive(a, wait); last {
 		b.complete()
 	}
+	return wait && !last
 }
 
 func (a *agent) clusterWait() {
@@ -143,7 +159,7 @@ func (a *agent) clusterWait() {
 // ClusterArrive is barrier.cluster.arrive, by every thread of every CTA of the cluster.
 func (a *agent) ClusterArrive() {
 	a.enter("ClusterArrive")
-	a.clusterArrive()
+	a.clusterArrive(false)
 }
 
 // ClusterWait is barrier.cluster.wait: it waits for those who have not called
@@ -156,8 +172,12 @@ func (a *agent) ClusterWait() {
 // ClusterSync is cluster.sync() of cooperative groups, ClusterArrive and ClusterWait.
 func (a *agent) ClusterSync() {
 	a.enter("ClusterSync")
-	a.clusterArrive()
-	a.clusterWait()
+	if !a.clusterArrive(true) {
+		a.clusterWait()
+		return
+	}
+	a.clusterArrived = false
+	a.run.block()
 }
 
 // GridSync is grid.sync() of cooperative groups: it waits until every thread of the agents of every CTA has come to it,
@@ -168,8 +188,12 @@ func (a *agent) GridSync() {
 	if !l.Cooperative {
 		a.fail(RuleSync, "the launch is not cooperative (cudaLaunchCooperativeKernel): Config.Cooperative")
 	}
-	phase, last := b.arrive(a)
-	if last && int(l.full.Add(1)) == len(l.all) {
+	phase, last := b.arrive(a, true)
+	if !last {
+		a.run.block()
+		return
+	}
+	if int(l.full.Add(1)) == len(l.all) {
 		l.full.Store(0)
 		for _, c := range l.all {
 			c.grid.complete()

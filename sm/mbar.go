@@ -17,18 +17,19 @@ type mbar struct {
 	suffix    string // of the name, behind that of the variable
 	index, of int    // among those that were declared together
 
-	mu      sync.Mutex // held by every operation, copies' included
-	b       *barrier.Barrier
-	phase   uint64 // completed
-	dropped bool   // by the last who took part
-	leaving int    // threads that drop out as soon as this phase is over
-	waiters queue  // for the current phase
-	clock   clock  // released by who has arrived or landed
-	told    meeting
-	copies  uint32  // the component of those that complete bytes, if there are any
-	done    uint32  // phases that it counts
-	seen    []event // under Check, the waits that have seen the last of them end
-	made    event   // the same of the last Init or Invalidate
+	mu       sync.Mutex // held by every operation, copies' included
+	b        *barrier.Barrier
+	phase    uint64 // completed
+	dropped  bool   // by the last who took part
+	leaving  int    // threads that drop out as soon as this phase is over
+	waiters  queue  // for the current phase
+	released queue  // for one that has ended: they are woken at the end of the operation that has ended it
+	clock    clock  // released by who has arrived or landed
+	told     meeting
+	copies   uint32  // the component of those that complete bytes, if there are any
+	done     uint32  // phases that it counts
+	seen     []event // under Check, the waits that have seen the last of them end
+	made     event   // the same of the last Init or Invalidate
 
 	// Of the current phase, for reports:
 	expected int // bytes
@@ -92,7 +93,9 @@ func (m *mbar) unlock(a *agent) {
 	if _, ok := v.(*barrier.Misuse); ok {
 		of = m.status(a)
 	}
+	over := m.released.take()
 	m.mu.Unlock()
+	over.wake(0)
 	switch v := v.(type) {
 	case nil:
 	case *barrier.Misuse:
@@ -115,10 +118,28 @@ func (m *mbar) status(a *agent) string {
 }
 
 // arrive is every arrival: bytes are expected first.
-func (m *mbar) arrive(a *agent, n, bytes int, drop bool) (t Token) {
+func (m *mbar) arrive(a *agent, n, bytes int, drop bool) Token {
 	now := a.reach(m.cta)
 	m.mu.Lock()
 	defer m.unlock(a)
+	return m.add(a, &now, n, bytes, drop)
+}
+
+// arriveAndWait arrives for a. If the phase is not over then, it puts a on the list of those who wait.
+func (m *mbar) arriveAndWait(a *agent) (over bool) {
+	now := a.reach(m.cta)
+	m.mu.Lock()
+	defer m.unlock(a)
+	if over = m.b.TestWait(m.add(a, &now, a.lanes, 0, false)); over {
+		m.observe(a.run)
+	} else {
+		m.enqueue(a.run)
+	}
+	return over
+}
+
+// add adds arrivals of a, which knows now.
+func (m *mbar) add(a *agent, now *clock, n, bytes int, drop bool) (t Token) {
 	switch {
 	case drop:
 		t = m.b.ArriveDropN(n)
@@ -130,7 +151,7 @@ func (m *mbar) arrive(a *agent, n, bytes int, drop bool) (t Token) {
 		}
 		t = m.b.ArriveN(n)
 	}
-	m.clock.join(&now)
+	m.learn(now)
 	m.told.arrive(a.run.history)
 	m.arrived = a.deed()
 	m.note(m.arrived.site, bytes)
@@ -141,13 +162,20 @@ func (m *mbar) arrive(a *agent, n, bytes int, drop bool) (t Token) {
 	return t
 }
 
+// learn adds what those know who come to the barrier, if there is another CTA to tell.
+func (m *mbar) learn(now *clock) {
+	if !m.cta.alone() {
+		m.clock.join(now)
+	}
+}
+
 // expect expects bytes of the current phase, and arrives for nobody.
 func (m *mbar) expect(a *agent, bytes int) {
 	now := a.reach(m.cta)
 	m.mu.Lock()
 	defer m.unlock(a)
 	m.b.ExpectTx(bytes)
-	m.clock.join(&now)
+	m.learn(&now)
 	m.note(a.deed().site, bytes)
 	m.advance()
 }
@@ -231,7 +259,7 @@ func (m *mbar) load(a *agent) {
 func (m *mbar) landed(now *clock, bytes int) {
 	m.mu.Lock()
 	defer m.unlock(nil)
-	m.clock.join(now)
+	m.learn(now)
 	m.b.CompleteTx(bytes)
 	m.advance()
 }
@@ -251,9 +279,13 @@ func (m *mbar) advance() {
 	if s.Live && m.waiters.first != nil {
 		m.b.TestWaitParity(uint32(m.phase - 1)) // what they have seen, for the build tag invariants
 	}
-	for r := m.waiters.pop(); r != nil; r = m.waiters.pop() {
-		m.observe(r)
-		r.ready()
+	for r := m.waiters.first; r != nil; r = r.next {
+		if m.observe(r); r.history == nil {
+			break // what one of them knows is known to their CTA
+		}
+	}
+	if m.waiters.n > 0 {
+		m.released = m.waiters.release()
 	}
 	if n := m.leaving; n > 0 {
 		m.leaving = 0
@@ -287,69 +319,24 @@ func (m *mbar) test(a *agent, over func() bool, queue bool) bool {
 		return true
 	}
 	if queue {
-		m.waiters.push(a.run, m)
+		m.enqueue(a.run)
 	}
 	race.Hide()
 	hidden = true
 	return false
 }
 
+// enqueue has r wait for the end of the current phase. The race detector, for which agents hide what orders them, sees
+// none of it.
+//
+//go:norace
+func (m *mbar) enqueue(r *runner) { m.waiters.push(r, m, m.phase) }
+
 // unqueue takes r off the list, and reports whether it was there.
 func (m *mbar) unqueue(r *runner) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.waiters.remove(r)
-}
-
-// A queue is runners that wait for the same phase. The race detector, for which agents hide
-// what orders them, sees none of it, and would see what it allocated.
-type queue struct{ first, last *runner }
-
-// push adds r, which waits for m's current phase.
-//
-//go:norace
-func (q *queue) push(r *runner, m *mbar) {
-	r.waits, r.target = m, m.phase
-	if q.first == nil {
-		q.first = r
-	} else {
-		q.last.next = r
-	}
-	q.last = r
-}
-
-// pop takes the first off, nil if there is none.
-//
-//go:norace
-func (q *queue) pop() *runner {
-	r := q.first
-	if r != nil {
-		q.first, r.next = r.next, nil
-	}
-	return r
-}
-
-// remove takes r off, and reports whether it was there.
-//
-//go:norace
-func (q *queue) remove(r *runner) bool {
-	var before *runner
-	for at := q.first; at != nil; before, at = at, at.next {
-		if at != r {
-			continue
-		}
-		if before == nil {
-			q.first = r.next
-		} else {
-			before.next = r.next
-		}
-		if q.last == r {
-			q.last = before
-		}
-		r.next = nil
-		return true
-	}
-	return false
 }
 
 // exit checks what the end of the barrier's CTA leaves undone.

@@ -2,8 +2,11 @@ package sm
 
 import (
 	"fmt"
+	"math/bits"
 	"strconv"
 	"sync"
+
+	"example.com/leafhopper/internal/spin"
 )
 
 // namedBarriers is how many barriers a CTA has for barrier.sync; number 0 is
@@ -15,19 +18,75 @@ const namedBarriers = 16
 type namedBarrier struct {
 	mu      sync.Mutex
 	name    string
-	need    int // of the current phase
-	arrived int
-	phase   uint64
-	last    mark
 	op      reduction // of the current phase
-	count   int       // of those who have arrived, with a predicate that is true
-	waiters []*runner
+	need    int       // of the current phase
+	arrived int
+	coming  int // contingents of which some have arrived
+	count   int // of those who have arrived, with a predicate that is true
+	last    mark
+	since   uint64 // ticks, when the last arrived
+	waiters queue
 	told    meeting
+	warps   []warpSync // of the CTA, if this is __syncthreads
+}
+
+// comers are threads that arrive at a named barrier together.
+type comers struct {
+	name          string // of the barrier
+	op            reduction
+	threads, need int
+	count         int  // of the threads, with a predicate that is true
+	wait          bool // who brings them waits for the others
+	contingent    bool
+	waiters       queue // of a contingent: those that wait already
+}
+
+// A contingent is the threads of a warp that have come to __syncthreads, each on its own, in free mode. The first of
+// them tells the barrier, and the last brings them there: were all to do that, they would mostly wait for its lock.
+type contingent struct {
+	mu             sync.Mutex
+	arrived, count int
+	last           mark
+	since          uint64
+	waiters        queue
+}
+
+// contingent returns that which a thread comes with, nil if it comes alone.
+func (b *namedBarrier) contingent(a *agent, x comers) *contingent {
+	c := a.cta
+	if b != &c.named[0] || x.need != int(c.threads.Load()) || x.threads > 1 || a.run.self.lanes > 1 || c.launch.Check {
+		return nil
+	}
+	return &c.warps[a.rank/warpSize].block
+}
+
+// gather adds a to the contingent, and reports whether x, which is a, is now all of it.
+func (g *contingent) gather(a *agent, b *namedBarrier, x *comers) (all bool) {
+	_, _, lanes := a.warp()
+	n := bits.OnesCount32(lanes)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.arrived == 0 {
+		b.expect(a, x)
+	}
+	g.arrived++
+	g.count += x.count
+	g.last, g.since = a.deed(), spin.Ticks()
+	if g.arrived < n {
+		if x.wait {
+			g.waiters.push(a.run, b, 0)
+		}
+		return false
+	}
+	x.threads, x.count, x.contingent, x.waiters = n, g.count, true, g.waiters.take()
+	g.arrived, g.count = 0, 0
+	return true
 }
 
 // sync is arrive that waits for the others. It returns how many threads had the predicate.
-func (b *namedBarrier) sync(a *agent, name string, op reduction, threads, need int, p bool) (count int) {
-	if b.arrive(a, name, op, threads, need, p, true) {
+func (b *namedBarrier) sync(a *agent, x comers) (count int) {
+	x.wait = true
+	if b.arrive(a, x) {
 		b.told.tell(a.run.history)
 	} else {
 		a.run.block()
@@ -35,61 +94,94 @@ func (b *namedBarrier) sync(a *agent, name string, op reduction, threads, need i
 	return a.run.result
 }
 
-// arrive arrives for a, as so many threads, at a barrier that need threads arrive at, with a
-// predicate. It reports whether they were the last; if not, it may put a on the list of those who wait.
-func (b *namedBarrier) arrive(a *agent, name string, op reduction, threads, need int, p, queue bool) (last bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	switch {
-	case b.arrived > 0 && b.op != op:
-		a.fail(RuleSync, "%s: %s, but those who have arrived (last: %v) have come by %s",
-			name, op.instruction(), b.last, b.op.instruction())
-	case b.arrived > 0 && b.need != need:
-		a.fail(RuleSync, "%s for %d threads, but those who have arrived (last: %v) named %d",
-			name, need, b.last, b.need)
-	case b.arrived+threads > need:
-		a.fail(RuleSync, "%s for %d threads: %d have arrived, and %v is %d more", name, need, b.arrived, a, threads)
+// arrive arrives for a. It reports whether that was the last; if not, it may put a on the list of those who wait.
+func (b *namedBarrier) arrive(a *agent, x comers) (last bool) {
+	if g := b.contingent(a, x); g != nil && !g.gather(a, b, &x) {
+		return false
 	}
-	b.name, b.op, b.need, b.last = name, op, need, a.deed()
-	b.arrived += threads
-	b.told.arrive(a.run.history)
-	if p {
-		b.count += a.lanes // which a last warp may have fewer of than it arrives as
-	}
-	if last = b.arrived >= need; last {
-		a.run.result = b.count
-		b.complete(a.cta.cluster)
-	} else if queue {
-		a.run.waits, a.run.target = b, b.phase
-		b.waiters = append(b.waiters, a.run)
-	}
+	last, released := b.book(a, x)
+	released.wake(a.run.result)
 	return last
 }
 
-// complete ends the phase.
-func (b *namedBarrier) complete(c *cluster) {
-	b.phase++
-	b.told.complete()
-	c.progressed()
-	for _, r := range b.waiters {
-		r.result = b.count
-		b.told.tell(r.history)
-		r.ready()
-	}
-	b.arrived, b.count, b.waiters = 0, 0, b.waiters[:0]
+// expect notes that a contingent has begun to come.
+func (b *namedBarrier) expect(a *agent, x *comers) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.agree(a, x)
+	b.coming++
 }
 
-// missing says what a phase lacks.
+// agree checks that threads come to the current phase as others have.
+func (b *namedBarrier) agree(a *agent, x *comers) {
+	switch begun := b.arrived+b.coming > 0; {
+	case begun && b.op != x.op:
+		a.fail(RuleSync, "%s: %s, but those who have arrived (last: %v) have come by %s",
+			x.name, x.op.instruction(), b.last, b.op.instruction())
+	case begun && b.need != x.need:
+		a.fail(RuleSync, "%s for %d threads, but those who have arrived (last: %v) named %d",
+			x.name, x.need, b.last, b.need)
+	case b.arrived+x.threads > x.need:
+		a.fail(RuleSync, "%s for %d threads: %d have arrived, and %v is %d more", x.name, x.need, b.arrived, a, x.threads)
+	}
+	b.name, b.op, b.need, b.last, b.since = x.name, x.op, x.need, a.deed(), spin.Ticks()
+}
+
+// book books threads that arrive, and returns those that have waited if they are the last.
+func (b *namedBarrier) book(a *agent, x comers) (last bool, released queue) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.agree(a, &x)
+	b.arrived += x.threads
+	b.count += x.count
+	if x.contingent {
+		b.coming--
+	}
+	b.told.arrive(a.run.history)
+	if x.waiters.n > 0 {
+		b.waiters.join(x.waiters)
+	}
+	if b.arrived < b.need {
+		if x.wait {
+			b.waiters.push(a.run, b, 0)
+		}
+		return false, released
+	}
+	b.told.complete()
+	a.cta.cluster.progressed()
+	for r := b.waiters.first; r != nil && r.history != nil; r = r.next {
+		b.told.tell(r.history)
+	}
+	a.run.result = b.count
+	b.arrived, b.count = 0, 0
+	return true, b.waiters.release()
+}
+
+// missing says what the current phase lacks.
 func (b *namedBarrier) missing(uint64) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return fmt.Sprintf("%s: %d of %d threads missing (last arrived: %v)",
-		b.name, b.need-b.arrived, b.need, b.last)
+	arrived, last, since := b.arrived, b.last, b.since
+	for i := range b.warps {
+		g := &b.warps[i].block // nobody holds its lock, or is going to: all wait
+		if arrived += g.arrived; g.since > since {
+			last, since = g.last, g.since
+		}
+	}
+	return fmt.Sprintf("%s: %d of %d threads missing (last arrived: %v)", b.name, b.need-arrived, b.need, last)
 }
 
 func (a *agent) syncThreads(p bool) int {
-	c := a.cta
-	return c.named[0].sync(a, "__syncthreads", noReduction, a.lanes, int(c.threads.Load()), p)
+	x := comers{name: "__syncthreads", threads: a.lanes, need: int(a.cta.threads.Load()), count: a.having(p)}
+	return a.cta.named[0].sync(a, x)
+}
+
+// having returns how many of a's threads have a predicate. A last warp may have fewer than it arrives as.
+func (a *agent) having(p bool) int {
+	if p {
+		return a.lanes
+	}
+	return 0
 }
 
 // SyncThreads is __syncthreads: it waits until every thread of the block's agents has come
@@ -123,18 +215,28 @@ func (a *agent) SyncThreadsOr(p bool) bool {
 // are missed; a GPU does without them where others of their warp come.
 func (a *agent) BarSync(id, n int) {
 	a.enter("BarSync")
-	a.named(id, n).sync(a, barrierName(id), noReduction, a.inWarps(), n, false)
+	a.named(id, n).sync(a, a.toBarrier(id, n))
 }
 
 // BarArrive is barrier.arrive: it arrives at the named barrier id, which n threads arrive
 // at, and does not wait.
 func (a *agent) BarArrive(id, n int) {
 	a.enter("BarArrive")
-	a.named(id, n).arrive(a, barrierName(id), noReduction, a.inWarps(), n, false, false)
+	a.named(id, n).arrive(a, a.toBarrier(id, n))
 }
 
-// barrierName does not use fmt, whose pool would order agents for the race detector.
-func barrierName(id int) string { return "barrier " + strconv.Itoa(id) }
+// toBarrier returns what arrives at a named barrier by the agent's barrier.sync.
+func (a *agent) toBarrier(id, n int) comers {
+	return comers{name: barrierNames[id], threads: a.inWarps(), need: n}
+}
+
+// barrierNames are made here: the pool of fmt would order agents for the race detector.
+var barrierNames = func() (names [namedBarriers]string) {
+	for id := range names {
+		names[id] = "barrier " + strconv.Itoa(id)
+	}
+	return names
+}()
 
 // inWarps returns how many threads a arrives as where warps arrive (PTX 9.7.13.1: by the warp size,
 // not the number of its threads): what a block's last warp lacks comes with its last thread.

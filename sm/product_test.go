@@ -185,20 +185,6 @@ func BenchmarkEmptyGrid(b *testing.B) {
 	}
 }
 
-// BenchmarkSyncThreads is __syncthreads of a block of 1,024.
-func BenchmarkSyncThreads(b *testing.B) {
-	err := sm.Launch(context.Background(), sm.Config{Block: sm.Dim3{X: 1024}}, func(block *sm.Block) {
-		block.Threads(func(t *sm.Thread) {
-			for range b.N {
-				t.SyncThreads()
-			}
-		})
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
-}
-
 // TestWideWithoutBoxes has a B of 128 columns of which nothing says where the second 64 are, and operands that no
 // instruction has.
 func TestWideWithoutBoxes(t *testing.T) {

@@ -43,5 +43,7 @@ func (a *agent) barRed(op reduction, id, n int, p bool) int {
 	if id == 0 {
 		op = noReduction // as __syncthreads and its kin, which nobody tells from each other
 	}
-	return a.named(id, n).sync(a, barrierName(id), op, a.inWarps(), n, p)
+	b, x := a.named(id, n), a.toBarrier(id, n)
+	x.op, x.count = op, a.having(p)
+	return b.sync(a, x)
 }

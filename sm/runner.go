@@ -47,7 +47,7 @@ type runner struct {
 	ended    stand     // the operation that it came to when the launch had stopped
 	waits    waitable  // what it waits for, nil if it does not or is the kernel function
 	target   uint64    // the phase of it
-	next     *runner   // that waits for it too
+	next     *runner   // that waits for it too; once r has been released, who is woken by r
 	result   int       // of a reduction by barrier.sync
 	exchange *exchange // in an operation of its warp, nil before the first
 	polls    int       // tries in a row that found nothing changed
@@ -281,7 +281,8 @@ func (r *runner) block() {
 	} else if !r.spin() {
 		<-r.wake
 	}
-	r.check()
+	r.check() // when the launch stops all are woken
+	r.rouse()
 	c.launch.Trace.waited(r, start)
 	r.waits = nil
 }
@@ -336,6 +337,7 @@ func (r *runner) doze(m *mbar, d time.Duration, stuck bool) bool {
 		r.dozing.Store(true)
 		c.rest()
 	}
+	woken := true
 	if s := c.launch.sched; s != nil {
 		r.alone(func() { s.doze(r) })
 	} else {
@@ -344,6 +346,7 @@ func (r *runner) doze(m *mbar, d time.Duration, stuck bool) bool {
 		case <-r.wake:
 			timer.Stop()
 		case <-timer.C:
+			woken = false
 		}
 	}
 	r.check()
@@ -352,13 +355,11 @@ func (r *runner) doze(m *mbar, d time.Duration, stuck bool) bool {
 	}
 	late := m == nil || m.unqueue(r)
 	if !late {
-		c.count(-1) // ready has counted one who counted already
-		if c.launch.sched == nil {
-			select { // the wake-up that came with or after the time
-			case <-r.wake:
-			default:
-			}
+		c.count(-1) // who has released it has counted one who counted already
+		if !woken {
+			<-r.wake // which comes after that
 		}
+		r.rouse()
 	}
 	r.waits = nil
 	return !late

@@ -93,6 +93,7 @@ func (c *cta) start(parts ...Part) {
 		return
 	}
 	c.warps, c.taken = make([]warpSync, len(taken)), taken
+	c.named[0].warps = c.warps
 	c.threads.Store(threads)
 	c.agents = agents
 	c.running.Store(agents)

@@ -22,6 +22,7 @@ type warpSync struct {
 	waiting uint32            // lanes that have come
 	lanes   [warpSize]*runner // of these
 	told    meeting
+	block   contingent
 }
 
 // An exchange is what a lane brings to an operation of its warp, and takes away.
@@ -139,8 +140,9 @@ func (a *agent) meet(x exchange) uint64 {
 //
 //go:norace
 func (w *warpSync) arrive(a *agent, lane int, x exchange) (last bool, by mark, other exchange) {
+	var over queue
 	w.lock()
-	defer w.unlock()
+	defer w.unlock(&over)
 	for rest := w.waiting & x.mask; rest != 0; rest &= rest - 1 {
 		q := bits.TrailingZeros32(rest)
 		r := w.lanes[q]
@@ -156,7 +158,7 @@ func (w *warpSync) arrive(a *agent, lane int, x exchange) (last bool, by mark, o
 	w.waiting |= 1 << lane
 	met := w.met(x.mask)
 	if met|w.gone&x.mask == x.mask {
-		w.complete(met, r)
+		w.complete(met, r, &over)
 		return true, by, other
 	}
 	r.waits, r.target = w, uint64(x.mask)
@@ -168,8 +170,11 @@ func (w *warpSync) lock() {
 	w.mu.Lock()
 }
 
-func (w *warpSync) unlock() {
+// unlock wakes those for whom an operation has ended.
+func (w *warpSync) unlock(over *queue) {
+	released := over.release()
 	w.mu.Unlock()
+	released.wake(0)
 	race.Show()
 }
 
@@ -186,10 +191,10 @@ func (w *warpSync) met(mask uint32) (met uint32) {
 	return met
 }
 
-// complete ends the operation that the lanes met have come to, and wakes all of these but last.
+// complete ends the operation that the lanes met have come to, for all of these but last by the queue.
 //
 //go:norace
-func (w *warpSync) complete(met uint32, last *runner) {
+func (w *warpSync) complete(met uint32, last *runner, over *queue) {
 	w.waiting &^= met
 	first := w.lanes[bits.TrailingZeros32(met)]
 	if first.exchange.op == opSync {
@@ -201,7 +206,7 @@ func (w *warpSync) complete(met uint32, last *runner) {
 	for rest := met; rest != 0; rest &= rest - 1 {
 		q := bits.TrailingZeros32(rest)
 		if r := w.lanes[q]; r != last {
-			r.ready()
+			over.push(r, w, r.target)
 		}
 	}
 }
@@ -229,14 +234,15 @@ func (w *warpSync) order(met uint32) {
 //
 //go:norace
 func (w *warpSync) leave(lane int) {
+	var over queue
 	w.lock()
-	defer w.unlock()
+	defer w.unlock(&over)
 	w.gone |= 1 << lane
 	for rest := w.waiting; rest != 0; {
 		mask := w.lanes[bits.TrailingZeros32(rest)].exchange.mask
 		met := w.met(mask)
 		if rest &^= met; mask>>lane&1 != 0 && met|w.gone&mask == mask {
-			w.complete(met, nil)
+			w.complete(met, nil, &over)
 		}
 	}
 }
@@ -246,7 +252,7 @@ func (w *warpSync) leave(lane int) {
 //go:norace
 func (w *warpSync) missing(target uint64) string {
 	w.lock()
-	defer w.unlock()
+	defer w.unlock(new(queue))
 	mask := uint32(target)
 	first := w.lanes[bits.TrailingZeros32(w.met(mask))]
 	rank := first.self.rank / warpSize * warpSize
