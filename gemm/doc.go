@@ -166,11 +166,11 @@
 // change it, and [Stats] reports the dimensions. An engine has at most as many rings in use at once, and keeps as
 // many, those of up to 64 MiB, as GOMAXPROCS was when it was made, or WithWorkers of [New] if that is more, and as many
 // again for brief calls, of up to 2^30 multiply-adds. Further calls wait for a turn, brief ones only for each other.
-// [Engine.Close] gives the memory back; the shared engine, made when the program begins, keeps its own. On Linux it is
-// no part of Go's heap: GOMEMLIMIT does not count it. A small product, or each worker of one with few rows, borrows a
-// buffer of less than 1 MiB, with AMX of little more, from a pool that the garbage collector empties. Workers that share
-// out K have the sums of its blocks from the engine, at most 2 MiB, or of dot products a 64th of A and B. Scales of rows
-// are copied to such a buffer if B has one.
+// [Engine.Close] gives the memory back; the shared engine, made when the program begins, keeps its own. GOMEMLIMIT does
+// not count it on Linux. A small product, or each worker of one with few rows, borrows a buffer of less than 1 MiB,
+// with AMX of little more, from a pool that the garbage collector empties. Workers that share out K have the sums of
+// its blocks from the engine, at most 2 MiB, or of dot products a 64th of A and B. Scales of rows are copied to one if
+// B has one.
 //
 // In steady state, with rings of the size already there, Multiply allocates nothing but for [WithTrace].
 //

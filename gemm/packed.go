@@ -18,7 +18,8 @@ func (m Matrix[T]) operand(T)  {}
 func (p *Packed[T]) operand(T) {}
 
 // Packed is a matrix B in the layout that a kernel reads. Multiply takes it wherever it takes B, gives the same bits,
-// and is spared copying B: worth it for weights that are multiplied many times, most of all by few rows at a time.
+// and is spared copying B: worth it for weights that are multiplied many times, most of all by few rows at a time. Many
+// rows by up to 16 columns take less time by the B that was packed.
 //
 // A Packed is immutable and may be used by several goroutines at once; B may change after it was packed. Its memory
 // is Size bytes. With the rows of B rounded up to the step of the kernel and the columns to its NR, an element takes
