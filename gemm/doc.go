@@ -169,8 +169,8 @@
 // [Engine.Close] gives the memory back; the shared engine, made when the program begins, keeps its own. GOMEMLIMIT does
 // not count it on Linux. A small product, or each worker of one with few rows, borrows a buffer of less than 1 MiB,
 // with AMX of little more, from a pool that the garbage collector empties. Workers that share out K have the sums of
-// its blocks from the engine, at most 2 MiB, or of dot products a 64th of A and B. Scales of rows are copied to one if
-// B has one.
+// its blocks from the engine, at most 2 MiB, or of dot products a 64th of A and B. Scales of rows are copied to such
+// a buffer if B has one.
 //
 // In steady state, with rings of the size already there, Multiply allocates nothing but for [WithTrace].
 //
