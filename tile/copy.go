@@ -99,6 +99,9 @@ func (m *TensorMap) check(op string, coord []int32) error {
 		return fmt.Errorf("tile: %s: tensor map is nil", op)
 	case m.global == nil:
 		return fmt.Errorf("tile: %s: tensor map has no global memory", op)
+	case m.wide >= 0:
+		return fmt.Errorf("tile: %s: dimension %d of the map has %d elements, over 2^31 (the hardware faults)",
+			op, m.wide, m.dims[m.wide])
 	case len(coord) != m.rank:
 		return fmt.Errorf("tile: %s: %d coordinates for a map of rank %d", op, len(coord), m.rank)
 	case int64(coord[0])*int64(m.elem)%16 != 0:

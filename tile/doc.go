@@ -40,6 +40,8 @@
 // An im2col map ([Im2col]) has no box: its copies take pixels of images in a row, those that one tap of a
 // convolution's filter meets, which makes the operand of an implicit GEMM.
 //
+// Maps do not change. A [Descriptor] has the fields of one, which kernels replace one by one to make another.
+//
 // # Swizzle
 //
 // A tile is stored row after row, dimension 0 fastest. With a swizzle a row

@@ -8,6 +8,7 @@ import (
 const (
 	maxRank   = 5
 	maxDim    = 1 << 32
+	maxCopied = 1 << 31 // of a dimension, in copies
 	maxStride = 1 << 40
 	maxBox    = 256
 	maxStep   = 8
@@ -30,7 +31,7 @@ type Config struct {
 	// Address is the device address of Global[0]. Only its alignment matters.
 	Address uint64
 
-	Dims    []uint64 // elements in each dimension, 1 to 2^32
+	Dims    []uint64 // elements in each dimension, 1 to 2^32, of which copies go through up to 2^31
 	Strides []uint64 // bytes from one index to the next in dimensions 1 to rank-1
 
 	Box    []uint32 // extent of the box in each dimension, 1 to 256; none with Im2col
@@ -48,6 +49,7 @@ type Config struct {
 // A TensorMap is a validated Config, immutable and safe for concurrent use. It
 // refers to the memory of Config.Global, not to a copy.
 type TensorMap struct {
+	cfg     Config // its own copy
 	typ     DataType
 	swizzle Swizzle
 	fill    Fill
@@ -61,6 +63,7 @@ type TensorMap struct {
 	step   [maxRank]int64 // element strides; 1 in dimension 0
 	n      [maxRank]int   // elements moved: ceil(box / step), or in im2col mode channels and pixels
 
+	wide      int // the last dimension that no copy can go through, -1 if there is none
 	im2col    bool
 	low, high [maxSpatial]int64 // first and last coordinates of the bounding box
 
@@ -108,15 +111,18 @@ func NewTensorMap(cfg Config) (*TensorMap, error) {
 	}
 
 	m := &TensorMap{
-		typ: cfg.DataType, swizzle: cfg.Swizzle, fill: cfg.Fill,
+		cfg: cfg.clone(), typ: cfg.DataType, swizzle: cfg.Swizzle, fill: cfg.Fill,
 		rank: len(cfg.Dims), global: cfg.Global,
-		elem: size, row: row, pitch: pitch, rows: 1, mask: cfg.Swizzle.mask(),
+		elem: size, row: row, pitch: pitch, rows: 1, mask: cfg.Swizzle.mask(), wide: -1,
 	}
 	for d := range maxRank {
 		m.dims[d], m.step[d], m.n[d] = 1, 1, 1
 	}
 	for d, dim := range cfg.Dims {
 		m.dims[d] = int64(dim)
+		if dim > maxCopied {
+			m.wide = d
+		}
 		if d == 0 {
 			continue
 		}
