@@ -110,6 +110,64 @@ func TestIm2colGolden(t *testing.T) {
 	}
 }
 
+// Prefetches on which the GPU faulted are errors.
+func TestPrefetchGolden(t *testing.T) {
+	if n := replayCopies(t, "tma_prefetch.bin.gz"); n != [5]int{6, 0, 0, 0, 12} {
+		t.Errorf("replayed %d", n)
+	}
+}
+
+// Through maps of more than 2^31 elements in a dimension nothing is copied.
+func TestWideGolden(t *testing.T) {
+	if n := replayCopies(t, "tma_wide.bin.gz"); n != [5]int{4, 0, 3, 0, 17} {
+		t.Errorf("replayed %d", n)
+	}
+}
+
+// A map whose fields have been replaced is the one that the driver makes of what they have become.
+func TestReplaceGolden(t *testing.T) {
+	all, err := golden.ParseReplacements(readGolden(t, "tensormap_replace.bin.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes, inGlobal := map[golden.Field]int{}, 0
+	for i := range all {
+		r := &all[i]
+		if text, err := replay.Replaced(r); text != "" || err != nil {
+			t.Errorf("record %d: %s, %v", i, text, err)
+		}
+		for _, c := range r.Changes {
+			changes[c.Field]++
+		}
+		if r.InGlobal {
+			inGlobal++
+		}
+	}
+	if len(all) != 600 || len(changes) != 10 || inGlobal != 191 {
+		t.Errorf("%d records, %d in global memory, changes %v", len(all), inGlobal, changes)
+	}
+}
+
+// What PTX or the driver has not is an error. On the GPU it faults, or makes of a value another.
+func TestReplaceEdgeGolden(t *testing.T) {
+	all, err := golden.ParseReplacements(readGolden(t, "tensormap_replace_edge.bin.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	faults := 0
+	for i := range all {
+		if text, err := replay.Irreplaceable(&all[i]); text != "" || err != nil {
+			t.Errorf("record %d: %s, %v", i, text, err)
+		}
+		if all[i].Done < -2 { // -1 and -2 are bytes that nobody could count
+			faults++
+		}
+	}
+	if len(all) != 57 || faults != 27 {
+		t.Errorf("%d records, %d faults", len(all), faults)
+	}
+}
+
 // Every copy on which the GPU raised an illegal instruction is an error for
 // the reason that the rules give, and touches nothing.
 func TestRefusedGolden(t *testing.T) {

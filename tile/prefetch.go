@@ -2,7 +2,8 @@ package tile
 
 // Prefetch validates a load of the box at coord and does nothing more: the
 // instruction is a hint to bring the box into the L2 cache of the GPU (PTX
-// cp.async.bulk.prefetch.tensor), and a CPU prefetches rows by itself.
+// cp.async.bulk.prefetch.tensor), and a CPU prefetches rows by itself. On a load's errors
+// the hardware faults, though not every time.
 func Prefetch(m *TensorMap, coord []int32) error {
 	return m.checkRead("prefetch", coord)
 }

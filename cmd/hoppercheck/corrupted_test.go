@@ -23,6 +23,12 @@ var corruptions = []struct {
 	{"tensormap_im2col.txt", replaceIn(" 1\n", " 0\n"), "the driver accepted"},
 	{"tma_im2col.bin", flipAt(1), "record 999: "},
 	{"tma_im2col_edge.bin", func(_ *testing.T, data []byte) { clear(data[4*8 : 4*9]) }, "record 0: load"}, // its fault
+	{"tma_prefetch.bin", func(_ *testing.T, data []byte) { data[3*240+4*9-1] = 0xff }, "record 3: prefetch"}, // a fault
+	{"tma_wide.bin", func(_ *testing.T, data []byte) { clear(data[4*8 : 4*9]) }, "record 0: load"},
+	{"tensormap_replace.bin", flipAt(1), "record 599: "},
+	{"tensormap_replace.bin", func(_ *testing.T, data []byte) { data[4] = 0 }, "the bits of the map are not the driver's"},
+	{"tensormap_replace_edge.bin", func(_ *testing.T, data []byte) { data[176+16*int(data[8])-8] = 80 },
+		"record 0: {Kind:0"}, // the last change, of a stride to 88
 	{"tma_illegal.txt", replaceIn("crd 14,", "crd 16,"), "record 0: {Kind:1"},
 	{"tma_tf32.txt", replaceIn("-> 0065c000", "-> 0065a000"), "record 0: 0065b282 through"},
 	{"wgmma_bf16.bin", flipAt(4), "record 127: m64n8k16.f32.bf16.bf16"},

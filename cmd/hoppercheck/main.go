@@ -53,10 +53,10 @@ of them or a single file, plain or .gz; hopper/README.md describes them, and
 hopper/probe makes such files on any Hopper GPU. Without DIR it takes the
 recordings in this module, below the working directory or one of its parents.
 
-A record is a script of mbarrier.txt, a call of tensormap*.txt, a copy of tma.bin, tma_tf32.bin,
-tma_im2col*.bin or tma_illegal.txt, a word of tma_tf32.txt, a reduction of reduce.txt, an instruction
-of warp.txt, an operation of atomic.txt, a scenario of cluster.jsonl, an instruction of wgmma_*.bin
-or mma.txt, and a product of cublas.json, cublas_few.json, cublas_fp8_tf32.json or
+A record is a script of mbarrier.txt, a call of tensormap*.txt, a copy of tma.bin, tma_*.bin,
+tensormap_*.bin or tma_illegal.txt, a word of tma_tf32.txt, a reduction of reduce.txt, an
+instruction of warp.txt, an operation of atomic.txt, a scenario of cluster.jsonl, an instruction of
+wgmma_*.bin or mma.txt, and a product of cublas.json, cublas_few.json, cublas_fp8_tf32.json or
 cublas_epilogue.json. A line below the table says how many products agree with K split, which -v
 names, and how many were left out.
 

@@ -68,6 +68,8 @@ func TestModule(t *testing.T) {
 		"mbarrier.txt.gz": 414, "tensormap.txt.gz": 9000, "tma.bin.gz": 1500, "tma_tf32.bin.gz": 262,
 		"tma_illegal.txt.gz": 37, "tma_tf32.txt.gz": 256,
 		"tensormap_im2col.txt.gz": 3000, "tma_im2col.bin.gz": 1000, "tma_im2col_edge.bin.gz": 48,
+		"tma_prefetch.bin.gz": 18, "tma_wide.bin.gz": 24,
+		"tensormap_replace.bin.gz": 600, "tensormap_replace_edge.bin.gz": 57,
 		"reduce.txt.gz": 79, "warp.txt.gz": 240, "atomic.txt.gz": 840, "cluster.jsonl.gz": 1000,
 		"mma.txt.gz":      216,
 		"cublas_few.json": 120, "cublas_fp8_tf32.json": 172, "cublas_epilogue.json": 120,

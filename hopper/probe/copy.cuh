@@ -1,156 +1,14 @@
-// Copies through tensor maps: the instructions, the kernels that perform one, and how it is recorded.
+// Copies through tensor maps: the kernels that perform one, and how it is recorded.
 #pragma once
 
+#include <algorithm>
+
 #include "mbarrier.cuh"
+#include "tensor.cuh"
 #include "tensormap.cuh"
 
 constexpr uint32_t kSharedBytes = 32 << 10;
 constexpr size_t kGlobalBytes = 1 << 20;
-
-// Coord is where an instruction copies, and in which mode.
-struct Coord {
-  int32_t c[5];
-  bool im2col;
-  uint16_t offset[3];  // of im2col loads
-};
-
-// The copies, PTX ISA 9.7.9.27. Every rank is an instruction of its own.
-
-__device__ inline void im2col_load(uint32_t rank, uint32_t dst, const CUtensorMap* map, const Coord& at, uint32_t bar) {
-#define LOAD(dims, coords, offsets, ...)                                                                                   \
-  asm volatile("cp.async.bulk.tensor." dims ".shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%0], [%1, {" coords \
-               "}], [%2], {" offsets "};" ::"r"(dst), "l"(map), "r"(bar), __VA_ARGS__ : "memory")
-  const int32_t* c = at.c;
-  const uint16_t* o = at.offset;
-  switch (rank) {
-    case 3: LOAD("3d", "%3, %4, %5", "%6", "r"(c[0]), "r"(c[1]), "r"(c[2]), "h"(o[0])); break;
-    case 4:
-      LOAD("4d", "%3, %4, %5, %6", "%7, %8", "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]), "h"(o[0]), "h"(o[1]));
-      break;
-    case 5:
-      LOAD("5d", "%3, %4, %5, %6, %7", "%8, %9, %10", "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]), "r"(c[4]), "h"(o[0]), "h"(o[1]),
-           "h"(o[2]));
-      break;
-  }
-#undef LOAD
-}
-
-__device__ inline void im2col_multicast(uint32_t rank, uint32_t dst, const CUtensorMap* map, const Coord& at, uint32_t bar,
-                                        uint16_t mask) {
-#define LOAD(dims, coords, offsets, ...)                                                                                        \
-  asm volatile("cp.async.bulk.tensor." dims                                                                                      \
-               ".shared::cluster.global.im2col.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {" coords "}], [%2], {" \
-               offsets "}, %3;" ::"r"(dst), "l"(map), "r"(bar), "h"(mask), __VA_ARGS__ : "memory")
-  const int32_t* c = at.c;
-  const uint16_t* o = at.offset;
-  switch (rank) {
-    case 3: LOAD("3d", "%4, %5, %6", "%7", "r"(c[0]), "r"(c[1]), "r"(c[2]), "h"(o[0])); break;
-    case 4:
-      LOAD("4d", "%4, %5, %6, %7", "%8, %9", "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]), "h"(o[0]), "h"(o[1]));
-      break;
-    case 5:
-      LOAD("5d", "%4, %5, %6, %7, %8", "%9, %10, %11", "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]), "r"(c[4]), "h"(o[0]),
-           "h"(o[1]), "h"(o[2]));
-      break;
-  }
-#undef LOAD
-}
-
-__device__ inline void im2col_store(uint32_t rank, uint32_t red, const CUtensorMap* map, const Coord& at, uint32_t src) {
-#define ISSUE(name, dims, mode, coords, ...)                                                                      \
-  asm volatile(name dims ".global.shared::cta" mode ".im2col_no_offs.bulk_group [%0, {" coords "}], [%1];" ::"l"(map), \
-               "r"(src), __VA_ARGS__ : "memory")
-#define RANKS(name, mode)                                                                                                \
-  switch (rank) {                                                                                                        \
-    case 3: ISSUE(name, "3d", mode, "%2, %3, %4", "r"(c[0]), "r"(c[1]), "r"(c[2])); break;                                 \
-    case 4: ISSUE(name, "4d", mode, "%2, %3, %4, %5", "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3])); break;                  \
-    case 5: ISSUE(name, "5d", mode, "%2, %3, %4, %5, %6", "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]), "r"(c[4])); break; \
-  }                                                                                                                      \
-  break
-#define REDUCE(op) RANKS("cp.reduce.async.bulk.tensor.", op)
-  const int32_t* c = at.c;
-  switch (red) {
-    case 0: RANKS("cp.async.bulk.tensor.", "");
-    case 1: REDUCE(".add");
-    case 2: REDUCE(".min");
-    case 3: REDUCE(".max");
-    case 4: REDUCE(".inc");
-    case 5: REDUCE(".dec");
-    case 6: REDUCE(".and");
-    case 7: REDUCE(".or");
-    case 8: REDUCE(".xor");
-  }
-#undef ISSUE
-#undef RANKS
-#undef REDUCE
-}
-
-__device__ inline void tma_load(uint32_t rank, uint32_t dst, const CUtensorMap* map, const Coord& at, uint32_t bar) {
-  if (at.im2col) return im2col_load(rank, dst, map, at, bar);
-#define LOAD(dims) "cp.async.bulk.tensor." dims ".shared::cluster.global.tile.mbarrier::complete_tx::bytes "
-  switch (rank) {
-    case 1:
-      asm volatile(LOAD("1d") "[%0], [%1, {%3}], [%2];" ::"r"(dst), "l"(map), "r"(bar), "r"(at.c[0]) : "memory");
-      break;
-    case 2:
-      asm volatile(LOAD("2d") "[%0], [%1, {%3, %4}], [%2];" ::"r"(dst), "l"(map), "r"(bar), "r"(at.c[0]), "r"(at.c[1]) : "memory");
-      break;
-    case 3:
-      asm volatile(LOAD("3d") "[%0], [%1, {%3, %4, %5}], [%2];" ::"r"(dst), "l"(map), "r"(bar), "r"(at.c[0]), "r"(at.c[1]),
-                   "r"(at.c[2]) : "memory");
-      break;
-    case 4:
-      asm volatile(LOAD("4d") "[%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(dst), "l"(map), "r"(bar), "r"(at.c[0]), "r"(at.c[1]),
-                   "r"(at.c[2]), "r"(at.c[3]) : "memory");
-      break;
-    case 5:
-      asm volatile(LOAD("5d") "[%0], [%1, {%3, %4, %5, %6, %7}], [%2];" ::"r"(dst), "l"(map), "r"(bar), "r"(at.c[0]), "r"(at.c[1]),
-                   "r"(at.c[2]), "r"(at.c[3]), "r"(at.c[4]) : "memory");
-      break;
-  }
-#undef LOAD
-}
-
-__device__ inline void tma_store(uint32_t rank, const CUtensorMap* map, const Coord& at, uint32_t src) {
-#define STORE(dims) "cp.async.bulk.tensor." dims ".global.shared::cta.tile.bulk_group "
-  switch (rank) {
-    case 1:
-      asm volatile(STORE("1d") "[%0, {%2}], [%1];" ::"l"(map), "r"(src), "r"(at.c[0]) : "memory");
-      break;
-    case 2:
-      asm volatile(STORE("2d") "[%0, {%2, %3}], [%1];" ::"l"(map), "r"(src), "r"(at.c[0]), "r"(at.c[1]) : "memory");
-      break;
-    case 3:
-      asm volatile(STORE("3d") "[%0, {%2, %3, %4}], [%1];" ::"l"(map), "r"(src), "r"(at.c[0]), "r"(at.c[1]), "r"(at.c[2]) : "memory");
-      break;
-    case 4:
-      asm volatile(STORE("4d") "[%0, {%2, %3, %4, %5}], [%1];" ::"l"(map), "r"(src), "r"(at.c[0]), "r"(at.c[1]), "r"(at.c[2]),
-                   "r"(at.c[3]) : "memory");
-      break;
-    case 5:
-      asm volatile(STORE("5d") "[%0, {%2, %3, %4, %5, %6}], [%1];" ::"l"(map), "r"(src), "r"(at.c[0]), "r"(at.c[1]), "r"(at.c[2]),
-                   "r"(at.c[3]), "r"(at.c[4]) : "memory");
-      break;
-  }
-#undef STORE
-}
-
-__device__ inline void tma_reduce(uint32_t red, const CUtensorMap* map, const Coord& at, uint32_t src) {
-#define REDUCE(op)                                                                                        \
-  asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta." op ".tile.bulk_group [%0, {%2, %3}], [%1];" \
-               ::"l"(map), "r"(src), "r"(at.c[0]), "r"(at.c[1]) : "memory")
-  switch (red) {
-    case 1: REDUCE("add"); break;
-    case 2: REDUCE("min"); break;
-    case 3: REDUCE("max"); break;
-    case 4: REDUCE("inc"); break;
-    case 5: REDUCE("dec"); break;
-    case 6: REDUCE("and"); break;
-    case 7: REDUCE("or"); break;
-    case 8: REDUCE("xor"); break;
-  }
-#undef REDUCE
-}
 
 // poll waits for the phase of a parity, but not for ever.
 __device__ inline bool poll(uint32_t bar, uint32_t parity, long long cycles) {
@@ -182,8 +40,9 @@ __device__ inline int signalled(uint32_t bar, int bytes) {
   return -2;
 }
 
-__global__ void load_kernel(const __grid_constant__ CUtensorMap map, uint32_t rank, Coord at, uint32_t offset, int bytes,
-                            unsigned char* out, int* done) {
+// load_box is a CTA that loads a box and writes down its shared memory, and the bytes that were signalled.
+__device__ inline void load_box(const CUtensorMap* map, uint32_t rank, const Coord& at, uint32_t offset, int bytes,
+                                unsigned char* out, int* done) {
   extern __shared__ unsigned char raw[];
   __shared__ uint64_t object;
   unsigned char* memory = align1024(raw);
@@ -194,11 +53,16 @@ __global__ void load_kernel(const __grid_constant__ CUtensorMap map, uint32_t ra
   __syncthreads();
   if (threadIdx.x == 0) {
     mbarrier_arrive_expect_tx(bar, bytes);
-    tma_load(rank, shared_address(memory) + offset, &map, at, bar);
+    tma_load(rank, shared_address(memory) + offset, map, at, bar);
     *done = signalled(bar, bytes);
   }
   __syncthreads();
   for (uint32_t k = threadIdx.x; k < kSharedBytes; k += blockDim.x) out[k] = memory[k];
+}
+
+__global__ void load_kernel(const __grid_constant__ CUtensorMap map, uint32_t rank, Coord at, uint32_t offset, int bytes,
+                            unsigned char* out, int* done) {
+  load_box(&map, rank, at, offset, bytes, out, done);
 }
 
 // multicast_kernel is load_kernel where CTA 0 of two copies to CTA 1, whose memory and barrier are recorded.
@@ -229,8 +93,9 @@ __global__ void __cluster_dims__(2) multicast_kernel(const __grid_constant__ CUt
   for (uint32_t k = threadIdx.x; k < kSharedBytes; k += blockDim.x) out[k] = memory[k];
 }
 
-__global__ void store_kernel(const __grid_constant__ CUtensorMap map, uint32_t rank, uint32_t red, Coord at, uint32_t offset,
-                             uint32_t seed) {
+// store_box is a CTA that stores or combines a box of a pattern.
+__device__ inline void store_box(const CUtensorMap* map, uint32_t rank, uint32_t red, const Coord& at, uint32_t offset,
+                                 uint32_t seed) {
   extern __shared__ unsigned char raw[];
   unsigned char* memory = align1024(raw);
   for (uint32_t k = threadIdx.x; k < kSharedBytes; k += blockDim.x) memory[k] = (k * 2246822519u + seed) >> 11 & 255;
@@ -239,11 +104,11 @@ __global__ void store_kernel(const __grid_constant__ CUtensorMap map, uint32_t r
   if (threadIdx.x == 0) {
     const uint32_t src = shared_address(memory) + offset;
     if (at.im2col) {
-      im2col_store(rank, red, &map, at, src);
+      im2col_store(rank, red, map, at, src);
     } else if (red != 0) {
-      tma_reduce(red, &map, at, src);
+      tma_reduce(red, map, at, src);
     } else {
-      tma_store(rank, &map, at, src);
+      tma_store(rank, map, at, src);
     }
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
     asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
@@ -251,9 +116,18 @@ __global__ void store_kernel(const __grid_constant__ CUtensorMap map, uint32_t r
   __syncthreads();
 }
 
+__global__ void store_kernel(const __grid_constant__ CUtensorMap map, uint32_t rank, uint32_t red, Coord at, uint32_t offset,
+                             uint32_t seed) {
+  store_box(&map, rank, red, at, offset, seed);
+}
+
+__global__ void prefetch_kernel(const __grid_constant__ CUtensorMap map, uint32_t rank, Coord at) {
+  tma_prefetch(rank, &map, at);
+}
+
 // CopyCase is one copy.
 struct CopyCase {
-  int kind = 0;  // 0 load, 1 store or reduction
+  int kind = 0;  // 0 load, 1 store or reduction, 2 prefetch
   int red = 0;
   MapArgs map;
   uint32_t offset = 0;
@@ -275,7 +149,9 @@ struct CopyCase {
     return box_bytes() / row * (map.swizzle != 0 ? kSpans[map.swizzle] : row);
   }
   uint64_t global_bytes() const {
-    return map.rank == 1 ? (map.dims[0] * element() + 15) / 16 * 16 : map.strides[map.rank - 2] * map.dims[map.rank - 1];
+    uint64_t n = (map.dims[0] * element() + 15) / 16 * 16;
+    for (uint32_t d = 1; d < map.rank; d++) n = std::max(n, map.strides[d - 1] * map.dims[d]);
+    return n;
   }
 };
 
@@ -311,7 +187,34 @@ inline void write_record(File& out, const CopyCase& c, int done, const std::vect
   out.values(after);
 }
 
-// perform does a copy and returns the memory that it writes. What stopped it is in done, if anything did.
+// fill puts into global memory what is there before a copy.
+inline void fill(const CopyCase& c, unsigned char* global, size_t bytes) {
+  std::vector<unsigned char> memory(bytes, 0xCC);
+  if (c.kind == 0 || c.red != 0) {
+    for (size_t k = 0; k < bytes; k++) memory[k] = global_pattern(static_cast<uint32_t>(k), c.seed);
+  }
+  CHECK(cudaMemcpy(global, memory.data(), bytes, cudaMemcpyHostToDevice));
+}
+
+// outcome waits for a copy and returns the memory that it has written. What stopped it is in done, if anything did.
+inline std::vector<unsigned char> outcome(const CopyCase& c, const unsigned char* global, const Buffer<unsigned char>& shared,
+                                          const Buffer<int>& signals, int* done) {
+  const cudaError_t launched = cudaGetLastError(), err = launched != cudaSuccess ? launched : cudaDeviceSynchronize();
+  if (err != cudaSuccess) {
+    *done = -static_cast<int>(err);
+    return {};
+  }
+  *done = 1;
+  std::vector<unsigned char> after(c.kind == 1 ? c.global_bytes() : 0);
+  if (c.kind == 1) CHECK(cudaMemcpy(after.data(), global, after.size(), cudaMemcpyDeviceToHost));
+  if (c.kind != 0) return after;
+  *done = signals.take()[0];
+  after = shared.take();
+  while (!after.empty() && after.back() == 0xEE) after.pop_back();
+  return after;
+}
+
+// perform does a copy and returns the memory that it writes.
 inline std::vector<unsigned char> perform(CopyCase c, int* done) {
   Buffer<unsigned char> global(kGlobalBytes), shared(kSharedBytes);
   Buffer<int> signals(1);
@@ -321,30 +224,18 @@ inline std::vector<unsigned char> perform(CopyCase c, int* done) {
     *done = 0;
     return {};
   }
-  std::vector<unsigned char> memory(c.global_bytes(), 0xCC);
-  if (c.kind == 0 || c.red != 0) {
-    for (size_t k = 0; k < memory.size(); k++) memory[k] = global_pattern(static_cast<uint32_t>(k), c.seed);
-  }
-  global.put(memory);
+  fill(c, global.get(), c.global_bytes());
   const int bytes = static_cast<int>(c.box_bytes());
   if (c.multicast) {
     multicast_kernel<<<2, 128, kSharedBytes + 1024>>>(map, c.map.rank, c.at, c.offset, bytes, shared.get(), signals.get());
   } else if (c.kind == 0) {
     load_kernel<<<1, 128, kSharedBytes + 1024>>>(map, c.map.rank, c.at, c.offset, bytes, shared.get(), signals.get());
-  } else {
+  } else if (c.kind == 1) {
     store_kernel<<<1, 128, kSharedBytes + 1024>>>(map, c.map.rank, static_cast<uint32_t>(c.red), c.at, c.offset, c.seed);
+  } else {
+    prefetch_kernel<<<1, 1>>>(map, c.map.rank, c.at);
   }
-  const cudaError_t launched = cudaGetLastError(), err = launched != cudaSuccess ? launched : cudaDeviceSynchronize();
-  if (err != cudaSuccess) {
-    *done = -static_cast<int>(err);
-    return {};
-  }
-  *done = 1;
-  if (c.kind == 1) return global.take(memory.size());
-  *done = signals.take()[0];
-  std::vector<unsigned char> after = shared.take();
-  while (!after.empty() && after.back() == 0xEE) after.pop_back();
-  return after;
+  return outcome(c, global.get(), shared, signals, done);
 }
 
 // record performs a copy that is to succeed, and writes it down.

@@ -1,4 +1,5 @@
-// tma_im2col.bin, tma_im2col_edge.bin: loads, stores and reductions through im2col maps.
+// tma_im2col.bin, tma_im2col_edge.bin: loads, stores and reductions through im2col maps; tma_prefetch.bin, tma_wide.bin:
+// prefetches, and copies through maps of more elements than a coordinate counts.
 #pragma once
 
 #include <sys/mman.h>
@@ -132,43 +133,122 @@ inline size_t probe_im2col(const std::string& dir, uint64_t seed) {
   return kCopies;
 }
 
-// probe_im2col_edge performs every copy in a process of its own, because a fault ends the CUDA context: done is then the
-// error, negative. It must run before this process touches CUDA.
-inline size_t probe_im2col_edge(const std::string& dir, uint64_t seed) {
-  constexpr int kCases = 48, kAtOnce = 8;
-  struct Outcome {
-    int done;
-    uint32_t bytes;
-    unsigned char memory[64 << 10];
-  };
+// Outcome is what a process leaves of its copy; done is a negative error if that faulted.
+struct Outcome {
+  int done, same;
+  uint32_t bytes;
+  unsigned char memory[64 << 10];
+};
+
+// forked does cases in processes of their own, some at once, because a fault ends the CUDA context. It must run before this
+// process touches CUDA.
+template <typename Case, typename Make, typename Work, typename Write>
+inline void forked(int cases, Make make, Work work, Write write) {
+  constexpr int kAtOnce = 8;
   const size_t size = kAtOnce * sizeof(Outcome);
   auto* outcomes = static_cast<Outcome*>(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   if (outcomes == MAP_FAILED) fatal("no memory to share");
-  Rng rng(seed, 12);
-  File out(dir, "tma_im2col_edge.bin");
-  for (int i = 0; i < kCases; i += kAtOnce) {
+  for (int i = 0; i < cases; i += kAtOnce) {
     fflush(nullptr);
-    CopyCase copies[kAtOnce];
+    Case all[kAtOnce];
     pid_t children[kAtOnce];
-    for (int k = 0; k < kAtOnce; k++) {
-      copies[k] = edge_im2col(rng, (i + k) % kEdges);
+    const int n = std::min(kAtOnce, cases - i);
+    for (int k = 0; k < n; k++) {
+      all[k] = make(i + k);
       outcomes[k].done = 0;
       if ((children[k] = fork()) < 0) fatal("cannot fork");
       if (children[k] > 0) continue;
-      const std::vector<unsigned char> after = perform(copies[k], &outcomes[k].done);
+      const std::vector<unsigned char> after = work(all[k], &outcomes[k]);
       outcomes[k].bytes = static_cast<uint32_t>(after.size());
       std::copy(after.begin(), after.end(), outcomes[k].memory);
       _exit(0);
     }
-    for (int k = 0; k < kAtOnce; k++) {
+    for (int k = 0; k < n; k++) {
       int status = 0;
       if (waitpid(children[k], &status, 0) != children[k] || status != 0) fatal("lost case %d", i + k);
-      if (outcomes[k].done == 0) fatal("case %d: the driver refused its tensor map", i + k);
       const unsigned char* p = outcomes[k].memory;
-      write_record(out, copies[k], outcomes[k].done,
-                   std::vector<unsigned char>(p, p + (outcomes[k].done > 0 ? outcomes[k].bytes : 0)));
+      write(all[k], outcomes[k], std::vector<unsigned char>(p, p + (outcomes[k].done > 0 ? outcomes[k].bytes : 0)));
     }
   }
   munmap(outcomes, size);
-  return kCases;
+}
+
+// record_forked performs copies of which some fault. Those whose map the driver refuses are left out.
+template <typename Make>
+inline size_t record_forked(const std::string& dir, const char* name, int cases, Make make) {
+  size_t records = 0;
+  File out(dir, name);
+  forked<CopyCase>(
+      cases, make, [](const CopyCase& c, Outcome* o) { return perform(c, &o->done); },
+      [&](const CopyCase& c, const Outcome& o, const std::vector<unsigned char>& after) {
+        if (o.done == 0) return;
+        records++;
+        write_record(out, c, o.done, after);
+      });
+  return records;
+}
+
+inline size_t probe_im2col_edge(const std::string& dir, uint64_t seed) {
+  Rng rng(seed, 12);
+  return record_forked(dir, "tma_im2col_edge.bin", 48, [&](int i) { return edge_im2col(rng, i % kEdges); });
+}
+
+// prefetch_of makes the prefetch of a load, or of one that faults. Such prefetches do, too, but not always.
+inline CopyCase prefetch_of(Rng& rng, int way) {
+  static const uint32_t edges[] = {0, 1, 8};
+  CopyCase c;
+  do {
+    c = way < 3 ? edge_im2col(rng, edges[way]) : way == 3 ? random_im2col(rng) : random_copy(rng);
+  } while (c.kind != 0 || c.multicast);
+  const int unit = 16 / static_cast<int>(c.element());
+  if (way == 5) c.at.c[0] += unit > 1 ? rng.range(1, unit - 1) : 0;
+  c.kind = 2;
+  return c;
+}
+
+inline size_t probe_prefetch(const std::string& dir, uint64_t seed) {
+  Rng rng(seed, 17);
+  return record_forked(dir, "tma_prefetch.bin", 18, [&](int i) { return prefetch_of(rng, i % 6); });
+}
+
+// random_wide makes a copy through a map of about 2^31 elements or more in a dimension, which all lie at the same place.
+inline CopyCase random_wide(Rng& rng) {
+  static const uint64_t k31 = 1ull << 31, k32 = 1ull << 32;
+  static const uint64_t sizes[] = {k31 - 2, k31 - 1, k31, k31 + 1, k31 + 5, 3ull << 30, k32 - 3, k32 - 1, k32};
+  for (;;) {
+    CopyCase c = rng.chance(2) ? random_im2col(rng) : random_copy(rng);
+    MapArgs& m = c.map;
+    if (c.red != 0 || m.rank < 2 || c.multicast) continue;
+    const uint32_t w = rng.range(1, static_cast<int>(m.rank) - 1);
+    m.dims[w] = sizes[rng.below(9)];
+    for (uint32_t d = 1, s = m.strides[0]; d < m.rank; d++) {
+      m.strides[d - 1] = d == w ? 0 : s;
+      if (d != w) s *= m.dims[d];
+    }
+    int32_t low = INT32_MIN, high = INT32_MAX;
+    if (m.im2col && w < m.rank - 1) {
+      if (rng.chance(2)) m.upper[w - 1] = m.rank == 5 ? rng.range(-16, 15) : rng.range(-128, 127);
+      low = m.lower[w - 1];
+      high = static_cast<int32_t>(static_cast<uint32_t>(m.dims[w]) + static_cast<uint32_t>(m.upper[w - 1]) - 1);
+      if (low > high) continue;
+    } else if (c.kind == 1) {
+      low = 0;
+      if (!m.im2col) m.box[w] = 1;
+    }
+    const int32_t near = rng.below(8);
+    switch (rng.below(4)) {
+      case 0: c.at.c[w] = std::max(low, high - near); break;
+      case 1: c.at.c[w] = std::min(high, low + near); break;
+      case 2: c.at.c[w] = std::min(high, std::max(low, near)); break;
+      default: c.at.c[w] = std::min(high, std::max(low, -near)); break;
+    }
+    if (m.im2col && c.kind == 1) m.box[1] = 1;
+    if (c.kind == 0 && rng.chance(4)) c.kind = 2;
+    if (c.offset + c.shared_bytes() <= 8 << 10 && c.global_bytes() <= 16 << 10) return c;
+  }
+}
+
+inline size_t probe_wide(const std::string& dir, uint64_t seed) {
+  Rng rng(seed, 18);
+  return record_forked(dir, "tma_wide.bin", 24, [&](int) { return random_wide(rng); });
 }

@@ -11,6 +11,7 @@
 #include "mbarrier.cuh"
 #include "mma.cuh"
 #include "reduce.cuh"
+#include "replace.cuh"
 #include "sparse.cuh"
 #include "tensormap.cuh"
 #include "tma.cuh"
@@ -49,10 +50,14 @@ int main(int argc, char** argv) {
   }
   report("tma_illegal.txt", probe_illegal(dir, seed));  // first: these fork
   report("tma_im2col_edge.bin", probe_im2col_edge(dir, seed));
+  report("tma_prefetch.bin", probe_prefetch(dir, seed));
+  report("tma_wide.bin", probe_wide(dir, seed));
+  report("tensormap_replace_edge.bin", probe_replace_edge(dir, seed));
   write_machine(dir, seed);
   report("mbarrier.txt", probe_mbarrier(dir, seed));
   report("tensormap.txt", probe_tensormap(dir, seed));
   report("tensormap_im2col.txt", probe_im2col_maps(dir, seed));
+  report("tensormap_replace.bin", probe_replace(dir, seed));
   report("tma.bin", probe_tma(dir, seed));
   report("tma_im2col.bin", probe_im2col(dir, seed));
   report("tma_tf32.txt", probe_tf32(dir, seed));

@@ -76,7 +76,7 @@ func TestCopies(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]func([]byte){
-		"kind":           func(b []byte) { b[0] = 2 },
+		"kind":           func(b []byte) { b[0] = 3 },
 		"type":           func(b []byte) { b[8] = 13 },
 		"rank":           func(b []byte) { b[12] = 6 },
 		"swizzle":        func(b []byte) { b[23] = 0x80 },
@@ -156,7 +156,7 @@ func TestRefused(t *testing.T) {
 	}
 	for _, broken := range []string{
 		"", "\n", refusedRow[:len(refusedRow)-1], refusedRow[1:], refusedRow + "\n",
-		strings.Replace(refusedRow, "kind 1", "kind 2", 1),
+		strings.Replace(refusedRow, "kind 1", "kind 3", 1),
 		strings.Replace(refusedRow, "dt 6", "dt 99999999999", 1),
 		strings.Replace(refusedRow, "es 1,2,1", "es 1,0,1", 1),
 		strings.Replace(refusedRow, "crd 14,-16,0,0,0", "crd 14,--16,0,0,0", 1),

@@ -9,8 +9,9 @@ import (
 
 // Kinds of a recorded copy.
 const (
-	KindLoad  = 0
-	KindStore = 1 // or a reduction, when Red is not 0
+	KindLoad     = 0
+	KindStore    = 1 // or a reduction, when Red is not 0
+	KindPrefetch = 2 // of which nothing is known but that it faulted, if it did
 )
 
 // Modes of a copy. A tile instruction may meet an im2col map, or the reverse.
@@ -147,7 +148,7 @@ func (b *Box) check() error {
 		v    int32
 		max  int32
 	}{
-		{"kind", b.Kind, KindStore}, {"reduction", b.Red, 8}, {"type", b.DataType, maxDataType},
+		{"kind", b.Kind, KindPrefetch}, {"reduction", b.Red, 8}, {"type", b.DataType, maxDataType},
 		{"interleave", b.Interleave, 2}, {"swizzle", b.Swizzle, 3}, {"fill", b.Fill, 1},
 		{"shared offset", b.SharedOffset, SharedSize}, {"mode", b.Mode, Im2colMap | OtherInstr},
 		{"multicast", b.Multicast, 1},

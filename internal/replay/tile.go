@@ -76,7 +76,7 @@ var offsetBits = [...]int{3: 16, 4: 8, 5: 5}
 // coordOf returns the coordinates of the instruction, with its offsets if it is an im2col load.
 func coordOf(b *golden.Box) []int32 {
 	coord := b.Coord[:b.Rank:b.Rank]
-	if b.Kind == golden.KindLoad && (b.Mode == golden.Im2colMap || b.Mode == golden.OtherInstr) {
+	if b.Kind != golden.KindStore && (b.Mode == golden.Im2colMap || b.Mode == golden.OtherInstr) {
 		for _, v := range b.Offsets[:b.Rank-2] {
 			coord = append(coord, v&(1<<offsetBits[b.Rank]-1))
 		}
@@ -108,7 +108,7 @@ func extent(cfg *tile.Config) (int, error) {
 // configOfCopy returns the tensor map of a copy, of memory that holds what the GPU's did before it.
 func configOfCopy(c *golden.Copy) (tile.Config, error) {
 	cfg, n := configOf(&c.Box, c.Strides[:c.Rank-1]), len(c.After)
-	if c.Kind == golden.KindLoad || c.Done < 0 {
+	if c.Kind != golden.KindStore || c.Done < 0 {
 		var err error
 		if n, err = extent(&cfg); err != nil {
 			return cfg, err
@@ -121,8 +121,8 @@ func configOfCopy(c *golden.Copy) (tile.Config, error) {
 	return cfg, nil
 }
 
-// Copy does a load, a store or a reduction through a tensor map, and says how what it writes or signals differs from
-// the GPU's, or "".
+// Copy does a load, a store, a reduction or a prefetch through a tensor map, and says how what it writes or signals
+// differs from the GPU's, or "".
 func Copy(c *golden.Copy) (string, error) {
 	cfg, err := configOfCopy(c)
 	if err != nil {
@@ -132,11 +132,22 @@ func Copy(c *golden.Copy) (string, error) {
 	if err != nil {
 		return fmt.Sprintf("%+v: %v", c.Box, err), nil
 	}
+	return through(c, m, cfg.Global)
+}
+
+// through does a copy through m, whose tensor lies in memory.
+func through(c *golden.Copy, m *tile.TensorMap, memory []byte) (string, error) {
 	if m.BoxBytes() != int(c.Bytes) {
 		return fmt.Sprintf("%+v: a box of %d bytes, on the GPU %d", c.Box, m.BoxBytes(), c.Bytes), nil
 	}
-	if c.Kind == golden.KindLoad {
+	switch c.Kind {
+	case golden.KindLoad:
 		return load(c, m)
+	case golden.KindPrefetch: // which not always faults where a load does
+		if err := tile.Prefetch(m, coordOf(&c.Box)); err == nil {
+			return verdict(c, "prefetch", err), nil
+		}
+		return "", nil
 	}
 	s, err := tile.NewShared(golden.SharedSize)
 	if err != nil {
@@ -145,7 +156,7 @@ func Copy(c *golden.Copy) (string, error) {
 	c.FillShared(s.Bytes())
 	before, global := slices.Clone(s.Bytes()), c.After
 	if c.Done < 0 {
-		global = slices.Clone(cfg.Global)
+		global = slices.Clone(memory)
 	}
 	what := "store"
 	if c.Red != 0 {
@@ -157,7 +168,7 @@ func Copy(c *golden.Copy) (string, error) {
 	if text := verdict(c, what, err); text != "" {
 		return text, nil
 	}
-	if text := differ("global", cfg.Global, global); text != "" {
+	if text := differ("global", memory, global); text != "" {
 		return fmt.Sprintf("%s %+v: %s", what, c.Box, text), nil
 	}
 	return differ("the source in shared", s.Bytes(), before), nil
