@@ -55,10 +55,8 @@ func (t *Thread) orders(c *copyOp) {
 	e := event{mark: c.by, op: c.op}
 	switch m := c.bar; {
 	case m != nil:
-		if m.copies == 0 {
-			m.copies = o.component()
-		}
-		e.component, e.count, e.bar, e.phase = m.copies, m.done+1, m, m.phase
+		e.component, e.count = m.end(o)
+		e.bar, e.phase = m, m.phase
 	case c.Grouped():
 		t.bulks.next(h, &e)
 		e.manner = sourced

@@ -190,30 +190,33 @@ func (t *Thread) fits(m *tile.TensorMap, g region, what string) {
 // the whole box, it completes on bar (PTX cp.async.bulk.tensor with
 // mbarrier::complete_tx::bytes). The innermost coordinate comes first; behind the last come the
 // offsets of W, H and D if the map is an im2col one. See [tile.Load].
-func (t *Thread) LoadTensor(dst Region, m *tile.TensorMap, bar *Barrier, coord ...int) {
+func (t *Thread) LoadTensor(dst Region, m TensorMap, bar *Barrier, coord ...int) {
 	t.use("LoadTensor")
-	g := t.own(dst, "destination")
-	t.fits(m, g, "destination")
+	g, box := t.own(dst, "destination"), t.through(m)
+	t.fits(box, g, "destination")
 	b := t.bar(bar, g.cta)
 	at := t.coords(coord)
 	t.arriving(b)
-	t.flight.into = area{cta: g.cta, at: g.offset, box: m, origin: at}
-	t.check(t.bulk.Load(g.cta.shared(), g.offset, m, at, b.b))
+	t.flight.into = area{cta: g.cta, at: g.offset, box: box, origin: at}
+	t.reads(m, b)
+	t.check(t.bulk.Load(g.cta.shared(), g.offset, box, at, b.b))
 }
 
 // LoadTensorMulticast issues the copy of a box to dst's address in every CTA of the cluster
 // whose bit in mask is set, rank 0 being bit 0. In each it completes the bytes of the whole
 // box on the barrier with bar's address (PTX cp.async.bulk.tensor with
 // multicast::cluster).
-func (t *Thread) LoadTensorMulticast(dst Region, m *tile.TensorMap, bar *Barrier, mask uint16, coord ...int) {
+func (t *Thread) LoadTensorMulticast(dst Region, m TensorMap, bar *Barrier, mask uint16, coord ...int) {
 	t.use("LoadTensorMulticast")
-	g := t.own(dst, "destination")
-	t.fits(m, g, "destination")
+	g, box := t.own(dst, "destination"), t.through(m)
+	t.fits(box, g, "destination")
 	at := t.coords(coord)
-	for _, b := range t.receivers(mask, bar) {
+	bars := t.receivers(mask, bar)
+	t.reads(m, bars...)
+	for _, b := range bars {
 		t.arriving(b)
-		t.flight.into = area{cta: b.cta, at: g.offset, box: m, origin: at}
-		t.check(t.bulk.Load(b.cta.shared(), g.offset, m, at, b.b))
+		t.flight.into = area{cta: b.cta, at: g.offset, box: box, origin: at}
+		t.check(t.bulk.Load(b.cta.shared(), g.offset, box, at, b.b))
 	}
 }
 
@@ -241,31 +244,33 @@ func (t *Thread) receivers(mask uint16, bar *Barrier) (to []*mbar) {
 // StoreTensor issues the copy of src to the box at coord of a tensor, a transfer of the
 // bulk group that is committed next (PTX cp.async.bulk.tensor.global.shared::cta). See
 // [tile.Store].
-func (t *Thread) StoreTensor(m *tile.TensorMap, src Region, coord ...int) {
+func (t *Thread) StoreTensor(m TensorMap, src Region, coord ...int) {
 	t.use("StoreTensor")
-	g := t.own(src, "source")
-	t.fits(m, g, "source")
+	g, box := t.own(src, "source"), t.through(m)
+	t.fits(box, g, "source")
 	at := t.coords(coord)
-	t.flight.from = area{cta: g.cta, at: g.offset, box: m, coord: at}
-	t.check(t.bulk.Store(m, at, g.cta.shared(), g.offset))
+	t.flight.from = area{cta: g.cta, at: g.offset, box: box, coord: at}
+	t.reads(m)
+	t.check(t.bulk.Store(box, at, g.cta.shared(), g.offset))
 }
 
 // ReduceTensor is StoreTensor that combines each element with the tensor's (PTX
 // cp.reduce.async.bulk.tensor). See [tile.Reduce].
-func (t *Thread) ReduceTensor(op tile.ReduceOp, m *tile.TensorMap, src Region, coord ...int) {
+func (t *Thread) ReduceTensor(op tile.ReduceOp, m TensorMap, src Region, coord ...int) {
 	t.use("ReduceTensor")
-	g := t.own(src, "source")
-	t.fits(m, g, "source")
+	g, box := t.own(src, "source"), t.through(m)
+	t.fits(box, g, "source")
 	at := t.coords(coord)
-	t.flight.from = area{cta: g.cta, at: g.offset, box: m, coord: at}
-	t.check(t.bulk.Reduce(m, op, at, g.cta.shared(), g.offset))
+	t.flight.from = area{cta: g.cta, at: g.offset, box: box, coord: at}
+	t.reads(m)
+	t.check(t.bulk.Reduce(box, op, at, g.cta.shared(), g.offset))
 }
 
 // PrefetchTensor is the hint that the box at coord will be loaded (PTX
 // cp.async.bulk.prefetch.tensor): it checks the coordinates.
-func (t *Thread) PrefetchTensor(m *tile.TensorMap, coord ...int) {
+func (t *Thread) PrefetchTensor(m TensorMap, coord ...int) {
 	t.use("PrefetchTensor")
-	t.check(tile.Prefetch(m, t.coords(coord)))
+	t.check(tile.Prefetch(t.through(m), t.coords(coord)))
 }
 
 // CommitGroup makes a bulk group of the stores and reductions to global memory that the

@@ -51,6 +51,13 @@
 // changes anything by atomics, waits, under Check after 5,000 times and 50,000 of the cluster. If all agents wait, that
 // is a deadlock.
 //
+// # Tensor maps
+//
+// A [TMADescriptor] is a tensor map that changes, field by field, as in grouped GEMMs, whose CTAs make the maps of the
+// next product out of those of the last: in shared memory, from where a warp copies them to global memory, or there.
+// Under Check it is known which fence of the tensormap proxy is missing before a copy, and which copy may not have read
+// the map that is about to change. The example groupedGEMM does as CUTLASS.
+//
 // # Free and checked
 //
 // Without Check agents run on all cores, copies land when they are issued, and stores of bulk
@@ -93,7 +100,7 @@
 // turn: an agent that waits for a mutex which another holds across an operation stops both, and
 // when the context ends, and a deferred Unlock lets all end, Launch says who had the turn.
 //
-// Sources: CUDA C++ Programming Guide; PTX ISA 9.1, sections 9.7.9.6 (shuffles), 9.7.9.25 to 9.7.9.27 (copies),
+// Sources: CUDA C++ Programming Guide; PTX ISA 9.1, sections 9.7.9.6 (shuffles), 9.7.9.25 to 9.7.9.28 (copies),
 // 9.7.13 (barriers, fences and atomics), 9.7.14.5 (mma, ldmatrix, stmatrix) and 9.7.15 (wgmma);
 // libcu++ (barrier, pipeline, memcpy_async).
 package sm

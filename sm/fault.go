@@ -46,8 +46,8 @@ const (
 	RulePanic
 	// RuleAgent: an agent is used on the goroutine that its function runs on.
 	RuleAgent
-	// RuleSource: what a bulk store reads does not change before it has read it (PTX
-	// 9.7.9.25, cp.async.bulk.wait_group.read).
+	// RuleSource: what a bulk store reads, and a tensor map that any copy goes through, does not change before it has read
+	// it (PTX 9.7.9.25, cp.async.bulk.wait_group.read).
 	RuleSource
 	// RuleResult: [Config.Verify] finds nothing wrong.
 	RuleResult
@@ -56,7 +56,8 @@ const (
 	// known under Check, as are those below.
 	RuleRace
 	// RuleProxy: a fence.proxy.async comes between what writes shared memory in the generic proxy and a copy or
-	// wgmma instruction that reads it (PTX 9.7.13.4; CUDA C++ Programming Guide, async proxy).
+	// wgmma instruction that reads it (PTX 9.7.13.4; CUDA C++ Programming Guide, async proxy), and a release and an
+	// acquire of the tensormap proxy between what changes a map in global memory and a copy through it (9.7.13.16).
 	RuleProxy
 	// RuleUnwritten: shared memory is read that has been written, for it begins as no value in particular.
 	RuleUnwritten
@@ -87,7 +88,7 @@ var ruleText = [...]string{
 	RulePipeline:  "pipeline",
 	RulePanic:     "panic",
 	RuleAgent:     "agent",
-	RuleSource:    "source of a store",
+	RuleSource:    "source of a copy",
 	RuleResult:    "result",
 	RuleRace:      "race",
 	RuleProxy:     "proxy fence",

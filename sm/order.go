@@ -104,9 +104,18 @@ func (h *history) close() {
 func (h *history) group(c *uint32) *count {
 	if *c == 0 {
 		*c = h.order.component()
-		h.own = append(h.own, count{component: *c})
 	}
-	return &h.own[slices.IndexFunc(h.own, func(own count) bool { return own.component == *c })]
+	return h.of(*c)
+}
+
+// of returns the agent's count of a component that it counts, from here on if it has not before.
+func (h *history) of(component uint32) *count {
+	i := slices.IndexFunc(h.own, func(own count) bool { return own.component == component })
+	if i < 0 {
+		i = len(h.own)
+		h.own = append(h.own, count{component: component})
+	}
+	return &h.own[i]
 }
 
 // knows reports whether a component is known up to a count, and whether a proxy fence came after.

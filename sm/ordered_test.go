@@ -34,7 +34,7 @@ func unorderedKernels() []unordered {
 	return slices.Concat(
 		syncUnordered(), agentUnordered(), ringUnordered(), asyncUnordered(), cpAsyncUnordered(), pipelineUnordered(),
 		storeUnordered(), clusterUnordered(), copyBulkUnordered(), proxyUnordered(), wgmmaUnordered(), phaseUnordered(),
-		unwrittenKernels(), atomicUnordered(), warpUnordered(),
+		unwrittenKernels(), atomicUnordered(), warpUnordered(), tensorMapUnordered(),
 	)
 }
 

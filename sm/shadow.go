@@ -48,9 +48,10 @@ type order struct {
 	components uint32
 	events     []*event
 	readers    []reader
-	limit      int       // of events and readers, at which they are numbered anew
-	numbered   int       // how often they have been
-	added      [64]added // the readers that were added last
+	limit      int              // of events and readers, at which they are numbered anew
+	numbered   int              // how often they have been
+	added      [64]added        // the readers that were added last
+	slots      []*TMADescriptor // that agents of the cluster have changed in place
 }
 
 // A reader is one of several that a byte has had since it was written: the last, and those before.

@@ -45,7 +45,7 @@ func ShflXor[T Register](t *Thread, mask uint32, v T, laneMask int, width ...int
 
 // shuffle is all of them.
 func shuffle[T Register](t *Thread, op warpOp, mask uint32, v T, b int, width []int) T {
-	x := exchange{collective: collective{op, typeOf[T](), warpSize}, mask: mask, value: toBits(v)}
+	x := exchange{collective: collective{op: op, of: typeOf[T](), width: warpSize}, mask: mask, value: toBits(v)}
 	switch {
 	case len(width) > 1:
 		t.fail(RuleSync, "%d widths, want one or none", len(width))

@@ -23,6 +23,8 @@ type warpSync struct {
 	lanes   [warpSize]*runner // of these
 	told    meeting
 	block   contingent
+
+	component, published uint32 // what counts CopyFenceReleases under Check, and how many there have been
 }
 
 // An exchange is what a lane brings to an operation of its warp, and takes away.
@@ -36,9 +38,10 @@ type exchange struct {
 
 // A collective is an operation of a warp, with the qualifiers and operands that are the same for all lanes.
 type collective struct {
-	op    warpOp
-	of    string // the type, as PTX names it
-	width int    // of a shuffle
+	op     warpOp
+	of     string // the type, as PTX names it
+	width  int    // of a shuffle
+	copies publication
 }
 
 // A warpOp is what an operation does.
@@ -55,6 +58,7 @@ const (
 	opAll
 	opMatchAny
 	opMatchAll
+	opCopyFence
 	opReduce // and behind it those of each tile.ReduceOp
 )
 
@@ -69,6 +73,8 @@ var opNames = [...]string{
 	opAll:      "__all_sync",
 	opMatchAny: "__match_any_sync",
 	opMatchAll: "__match_all_sync",
+
+	opCopyFence: "tensormap.cp_fenceproxy",
 
 	opReduce + warpOp(tile.ReduceAdd): "__reduce_add_sync",
 	opReduce + warpOp(tile.ReduceMin): "__reduce_min_sync",
@@ -115,7 +121,8 @@ func (a *agent) meet(x exchange) uint64 {
 	if r.polls = 0; r.exchange == nil {
 		r.exchange = new(exchange)
 	}
-	if x.op == opSync {
+	orders := x.op == opSync || x.op == opCopyFence && r.history != nil // of which the checks know what it does not order
+	if orders {
 		race.Release(unsafe.Pointer(r.exchange))
 	}
 	last, by, other := w.arrive(a, lane, x)
@@ -126,7 +133,7 @@ func (a *agent) meet(x exchange) uint64 {
 		r.block()
 	}
 	switch {
-	case x.op == opSync:
+	case orders:
 		race.Acquire(unsafe.Pointer(r.exchange))
 	case r.exchange.lost:
 		a.fail(RuleSync, "lane %d is to get the value of lane %d, whose thread %d has ended",
@@ -197,9 +204,12 @@ func (w *warpSync) met(mask uint32) (met uint32) {
 func (w *warpSync) complete(met uint32, last *runner, over *queue) {
 	w.waiting &^= met
 	first := w.lanes[bits.TrailingZeros32(met)]
-	if first.exchange.op == opSync {
+	switch first.exchange.op {
+	case opSync:
 		w.order(met)
-	} else {
+	case opCopyFence:
+		w.copy(met)
+	default:
 		w.results(met)
 	}
 	first.cta.cluster.progressed()
@@ -208,6 +218,24 @@ func (w *warpSync) complete(met uint32, last *runner, over *queue) {
 		if r := w.lanes[q]; r != last {
 			over.push(r, w, r.target)
 		}
+	}
+}
+
+// copy has the lanes met publish a tensor map.
+//
+//go:norace
+func (w *warpSync) copy(met uint32) {
+	race.Show()
+	defer race.Hide()
+	var all []*runner
+	for rest := met; rest != 0; rest &= rest - 1 {
+		r := w.lanes[bits.TrailingZeros32(rest)]
+		race.Acquire(unsafe.Pointer(r.exchange))
+		all = append(all, r)
+	}
+	w.publish(all, all[0].exchange.copies)
+	for _, r := range all {
+		race.Release(unsafe.Pointer(r.exchange))
 	}
 }
 
