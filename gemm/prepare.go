@@ -34,7 +34,7 @@ func (s *settings) prepare(p *product) error {
 	if p.c.trans && !p.b.packed {
 		p.transpose()
 	}
-	p.narrow(plan.Here)
+	p.fewColumns(plan.Here)
 	if s.finishing.any {
 		if err := p.setFinish(&s.finishing); err != nil {
 			return err
@@ -100,21 +100,21 @@ func (s *settings) cutParts(p *product) error {
 	return nil
 }
 
-// narrow makes the product of a matrix by a vector, or by a few where that is faster on a machine, that of as many rows
-// by the transpose of the matrix, unless a ring is asked.
-func (p *product) narrow(on *plan.Machine) {
+// fewColumns makes the product of a matrix by a vector, or by a few where that is faster on a machine, that of as many
+// rows by the transpose of the matrix, unless a ring is asked.
+func (p *product) fewColumns(on *plan.Machine) {
 	switch {
 	case p.Asked.Any:
 	case p.c.cols == 1 && p.c.stride == 1:
 		p.transpose()
 		p.c.row()
 		p.a.row()
-	case p.c.cols <= plan.NarrowMost && p.c.rows*p.K >= plan.NarrowLeast && !p.b.packed:
+	case p.c.cols <= plan.FewColumns && p.c.rows*p.K >= plan.TallLeast && !p.b.packed:
 		q := plan.Problem{M: p.c.cols, N: p.c.rows, K: p.K, Kernel: p.Kernel, Elem: p.Elem, ElemB: p.a.elem}
 		if q.On = on.Tuned(p.Kernel); !p.a.trans {
 			q.FormB = plan.AlongK
 		}
-		if q.Narrow() {
+		if q.BeatsTranspose() {
 			p.transpose()
 		}
 	}

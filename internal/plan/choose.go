@@ -50,15 +50,12 @@ func (q *Problem) Alone(c Crowd) bool {
 	return q.counted(c) <= q.On.shared[c]
 }
 
-// A product of up to NarrowMost columns, and an A of NarrowLeast elements, may be worth a look at its transpose.
-const NarrowMost, NarrowLeast = 16, streamMin
+const FewColumns, TallLeast = 16, streamMin // most columns, and least elements of A, for which to look at the transpose
 
-// Narrow reports whether q, of few rows, is faster than its transpose, whose panels of B are mostly padding: if they
-// stream its B, unless that is small for so many, or K is short. From 2x64x8192 to 16x20000x384, by an A in rows, that
-// is 1.1 to 4.5 times as fast on a Zen 4 (float32, bf16, AVX-512 and AVX2). On an Emerald Rapids eight such shapes of
-// float32 are 1.7 to 3.1 times as fast on one and two workers, and 0.9 to 1.6 on 16; AMX reads an A in rows faster by
-// tiles.
-func (q *Problem) Narrow() bool {
+// BeatsTranspose reports whether q, of few rows, is faster than its transpose, whose panels of B are mostly padding: if
+// kernels stream its B, 1.1 to 4.5 times on a Zen 4 and in float32 1.7 to 3.1 times on an Emerald Rapids, 0.9 to 1.6 on
+// 16 workers (gemmbench compare -size 1024x2x256,...,100000x2x300). By AMX tiles of an A in rows are faster.
+func (q *Problem) BeatsTranspose() bool {
 	return q.M <= q.On.streamed[q.FormB] && q.streams() && q.N >= 8*q.M && q.K >= 256 &&
 		q.N*q.K >= streamMin<<(q.M/8) && (q.FormB == InRows || q.On.FetchRows == 0)
 }
