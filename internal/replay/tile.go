@@ -70,18 +70,23 @@ func configOf(b *golden.Box, strides []uint64) tile.Config {
 	return cfg
 }
 
-// offsetBits are what the GPU takes of an offset, by rank. The emulator refuses one with more.
-var offsetBits = [...]int{3: 16, 4: 8, 5: 5}
-
-// coordOf returns the coordinates of the instruction, with its offsets if it is an im2col load.
+// coordOf returns the coordinates of the instruction, with its offsets if it is an im2col load: those that the GPU
+// takes, 16, 8 or 5 bits by rank. The emulator refuses one with more. In rank 5 the compiler adds them up, shifted by 5
+// bits each, so that what one has more is the next one's.
 func coordOf(b *golden.Box) []int32 {
 	coord := b.Coord[:b.Rank:b.Rank]
-	if b.Kind != golden.KindStore && (b.Mode == golden.Im2colMap || b.Mode == golden.OtherInstr) {
-		for _, v := range b.Offsets[:b.Rank-2] {
-			coord = append(coord, v&(1<<offsetBits[b.Rank]-1))
-		}
+	if b.Kind == golden.KindStore || b.Mode != golden.Im2colMap && b.Mode != golden.OtherInstr {
+		return coord
 	}
-	return coord
+	o := b.Offsets
+	switch b.Rank {
+	case 3:
+		return append(coord, o[0])
+	case 4:
+		return append(coord, o[0]&0xff, o[1]&0xff)
+	}
+	sum := o[0] + o[1]<<5 + o[2]<<10
+	return append(coord, sum&31, sum>>5&31, sum>>10&31)
 }
 
 // maxTensor bounds the tensor of a recorded load, which the file does not hold.
