@@ -22,7 +22,7 @@ var corruptions = []struct {
 	{"tma.bin", func(_ *testing.T, data []byte) { data[4*8] ^= 16 }, "record 0: load"}, // bytes signalled
 	{"tensormap_im2col.txt", replaceIn(" 1\n", " 0\n"), "the driver accepted"},
 	{"tma_im2col.bin", flipAt(1), "record 999: "},
-	{"tma_im2col_edge.bin", func(_ *testing.T, data []byte) { clear(data[4*8 : 4*9]) }, "record 0: load"}, // its fault
+	{"tma_im2col_edge.bin", func(_ *testing.T, data []byte) { clear(data[4*8 : 4*9]) }, "record 0: load"},    // its fault
 	{"tma_prefetch.bin", func(_ *testing.T, data []byte) { data[3*240+4*9-1] = 0xff }, "record 3: prefetch"}, // a fault
 	{"tma_wide.bin", func(_ *testing.T, data []byte) { clear(data[4*8 : 4*9]) }, "record 0: load"},
 	{"tensormap_replace.bin", flipAt(1), "record 599: "},
