@@ -40,8 +40,10 @@ func TestBriefGoesAhead(t *testing.T) {
 		t.Errorf("a long call: %v, C holds %v, %v", err, first, st)
 	}
 	e.end(held, e.admit[0])
-	if _, first, err := multiply(1025, time.Minute); err != nil || first != 0 {
-		t.Errorf("a long call that has its turn: %v, C holds %v", err, first)
+	if !testing.Short() { // it takes long in plain Go
+		if _, first, err := multiply(1025, time.Minute); err != nil || first != 0 {
+			t.Errorf("a long call that has its turn: %v, C holds %v", err, first)
+		}
 	}
 	if err := e.Close(); err != nil {
 		t.Error(err)
