@@ -92,7 +92,9 @@ func (a *Question) product(k *asm.Kernel, on *plan.Machine) *product {
 		p.b = panelsFor(k, a.Type, a.K, a.N)
 		p.b.asColumns()
 	}
-	p.fewColumns(on)
+	if p.hasFewColumns() {
+		p.fewColumns(on)
+	}
 	p.pose()
 	return p
 }

@@ -34,7 +34,9 @@ func (s *settings) prepare(p *product) error {
 	if p.c.trans && !p.b.packed {
 		p.transpose()
 	}
-	p.fewColumns(plan.Here)
+	if p.hasFewColumns() {
+		p.fewColumns(plan.Here)
+	}
 	if s.finishing.any {
 		if err := p.setFinish(&s.finishing); err != nil {
 			return err
@@ -100,16 +102,20 @@ func (s *settings) cutParts(p *product) error {
 	return nil
 }
 
+// hasFewColumns reports whether fewColumns may change p, whose call a small product would notice.
+func (p *product) hasFewColumns() bool {
+	return !p.Asked.Any && p.c.cols <= plan.FewColumns && (p.c.cols == 1 || p.c.rows*p.K >= plan.TallLeast)
+}
+
 // fewColumns makes the product of a matrix by a vector, or by a few where that is faster on a machine, that of as many
-// rows by the transpose of the matrix, unless a ring is asked.
+// rows by the transpose of the matrix.
 func (p *product) fewColumns(on *plan.Machine) {
 	switch {
-	case p.Asked.Any:
 	case p.c.cols == 1 && p.c.stride == 1:
 		p.transpose()
 		p.c.row()
 		p.a.row()
-	case p.c.cols <= plan.FewColumns && p.c.rows*p.K >= plan.TallLeast && !p.b.packed:
+	case !p.b.packed:
 		q := plan.Problem{M: p.c.cols, N: p.c.rows, K: p.K, Kernel: p.Kernel, Elem: p.Elem, ElemB: p.a.elem}
 		if q.On = on.Tuned(p.Kernel); !p.a.trans {
 			q.FormB = plan.AlongK
