@@ -16,8 +16,8 @@ type product struct {
 	c, a, b     view
 	alpha, beta float32
 	finish      *finish // or nil
-	finishesInC bool    // sums that are elements of C have only to be finished there, while a cache has them
 	first       int     // element of K of a packed B that counts as the first
+	finishesInC bool    // sums that are elements of C have only to be finished there, while a cache has them
 	past        bool    // C is larger than the caches
 	transposed  bool    // the caller has C' = B'·A'
 	sharer      bool    // it counts among the sharers of the processors, until it leaves
