@@ -149,9 +149,8 @@
 //	ring      A is packed once for all, and B, unless workers pack it themselves as they
 //	          multiply
 //
-// where A comes from, and B, where sums wait for more of K, and how C, B or K is cut. It follows from the sizes,
-// types and layouts, the workers, and what was measured of the kernel on the machine. Float32 that is small, thin or
-// does not divide into panels is not packed at all.
+// where A comes from, and B, where sums wait for more of K, and how C, B or K is cut. Float32 that
+// is small, thin or does not divide into panels is not packed at all.
 //
 // # Memory
 //

@@ -92,9 +92,7 @@ func (a *Question) product(k *asm.Kernel, on *plan.Machine) *product {
 		p.b = panelsFor(k, a.Type, a.K, a.N)
 		p.b.asColumns()
 	}
-	if p.hasFewColumns() {
-		p.fewColumns(on)
-	}
+	p.fewColumns(on)
 	p.pose()
 	return p
 }

@@ -34,8 +34,8 @@ func (s *settings) prepare(p *product) error {
 	if p.c.trans && !p.b.packed {
 		p.transpose()
 	}
-	if p.hasFewColumns() {
-		p.fewColumns(plan.Here)
+	if !p.Asked.Any && p.c.cols <= plan.FewColumns && (p.c.cols == 1 || p.c.rows*p.K >= plan.TallLeast) {
+		p.fewColumns(plan.Here) // a small product would notice the call
 	}
 	if s.finishing.any {
 		if err := p.setFinish(&s.finishing); err != nil {
@@ -100,11 +100,6 @@ func (s *settings) cutParts(p *product) error {
 	}
 	p.Asked.Any = p.Part > plan.StageWords || p.b.packed && p.Part > plan.SplitUnit // chains pass from panel to panel
 	return nil
-}
-
-// hasFewColumns reports whether fewColumns may change p, whose call a small product would notice.
-func (p *product) hasFewColumns() bool {
-	return !p.Asked.Any && p.c.cols <= plan.FewColumns && (p.c.cols == 1 || p.c.rows*p.K >= plan.TallLeast)
 }
 
 // fewColumns makes the product of a matrix by a vector, or by a few where that is faster on a machine, that of as many
