@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"example.com/leafhopper/internal/ended"
@@ -105,7 +106,9 @@ func (bt *batch) release() {
 }
 
 // wrong says that err is that of product i.
-func wrong(i int, err error) error { return fmt.Errorf("gemm: product %d of the batch: %w", i, err) }
+func wrong(i int, err error) error {
+	return fmt.Errorf("gemm: product %d of the batch: %s", i, strings.TrimPrefix(err.Error(), "gemm: "))
+}
 
 var errTellsOfOne = errors.New("gemm: WithStats and WithTrace tell of one product, not of a batch")
 

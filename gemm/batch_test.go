@@ -140,11 +140,11 @@ func TestBatchErrors(t *testing.T) {
 		want string
 	}{
 		{"shape", func(_, a, _ []matF32) { a[2].Cols = 3 }, nil,
-			"gemm: product 2 of the batch: gemm: A is 4x3 but B is 4x4: K differs"},
+			"gemm: product 2 of the batch: A is 4x3 but B is 4x4: K differs"},
 		{"bias", nil, []gemm.Option{gemm.WithBias(bias)},
-			"gemm: product 0 of the batch: gemm: WithBias: 3 values for the 4"},
+			"gemm: product 0 of the batch: WithBias: 3 values for the 4"},
 		{"own A", func(c, a, _ []matF32) { c[1] = a[1] }, nil,
-			"gemm: product 1 of the batch: gemm: C (4x4) shares memory with A (4x4)"},
+			"gemm: product 1 of the batch: C (4x4) shares memory with A (4x4)"},
 		{"one C twice", func(c, _, _ []matF32) { c[3] = c[0] }, nil, "shares memory with C of product "},
 		{"another's A", func(c, a, _ []matF32) { a[1] = c[2] }, nil,
 			"gemm: A of product 1 of the batch (4x4) shares memory with C of product 2 (4x4)"},
@@ -157,7 +157,7 @@ func TestBatchErrors(t *testing.T) {
 		{"stats", nil, []gemm.Option{gemm.WithStats(new(gemm.Stats))}, "gemm: WithStats and WithTrace tell of one product"},
 		{"trace", nil, []gemm.Option{gemm.WithTrace(new(gemm.Trace))}, "gemm: WithStats and WithTrace tell of one product"},
 		{"option", nil, []gemm.Option{gemm.WithWorkers(-1)}, "gemm: WithWorkers: -1 is outside 0..1024"},
-		{"kernel", nil, []gemm.Option{gemm.WithKernel("sse9")}, `gemm: product 0 of the batch: gemm: asm: kernel "sse9"`},
+		{"kernel", nil, []gemm.Option{gemm.WithKernel("sse9")}, `gemm: product 0 of the batch: asm: kernel "sse9"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, 1))
@@ -184,12 +184,12 @@ func TestBatchErrors(t *testing.T) {
 	checkError(t, gemm.MultiplyBatch(two, three, two), "gemm: a batch of 2 C has 3 A and 2 B")
 	checkError(t, gemm.MultiplyBatch(two, two, three), "gemm: a batch of 2 C has 2 A and 3 B")
 	checkError(t, gemm.MultiplyBatch(two, two, []gemm.Operand[float32]{two[0], none}),
-		"product 1 of the batch: gemm: B is nil")
+		"product 1 of the batch: B is nil")
 	checkError(t, gemm.MultiplyBatch(two, two, make([]*gemm.Packed[float32], 2)), "product 0", "zero Packed")
 	one := []gemm.AnyMatrix{two[0]}
-	checkError(t, testEngine.MultiplyBatch(one, one, []gemm.AnyMatrix{nil}), "product 0 of the batch: gemm: B is nil")
-	checkError(t, testEngine.MultiplyBatch([]gemm.AnyMatrix{nil}, one, one), "product 0 of the batch: gemm: C is nil")
-	checkError(t, testEngine.MultiplyBatch(one, []gemm.AnyMatrix{(*matF32)(nil)}, one), "gemm: A is nil")
+	checkError(t, testEngine.MultiplyBatch(one, one, []gemm.AnyMatrix{nil}), "product 0 of the batch: B is nil")
+	checkError(t, testEngine.MultiplyBatch([]gemm.AnyMatrix{nil}, one, one), "product 0 of the batch: C is nil")
+	checkError(t, testEngine.MultiplyBatch(one, []gemm.AnyMatrix{(*matF32)(nil)}, one), "product 0 of the batch: A is nil")
 	checkError(t, (*gemm.Engine)(nil).MultiplyBatch(one, one, one), "zero Engine")
 }
 
