@@ -199,8 +199,8 @@ func heavy(values []uint32, sub int) int32 {
 	return 0
 }
 
-// SelectB makes a panel of B of the elements of K that at names, which are as many as [Kernel.KStep] says, from the panel
-// at src, which is depth words deep. It is for Hopper's arithmetic.
+// SelectB makes a panel of B of the elements of K that at names, which are as many as [Kernel.KStep] says, from the
+// panel at src, which is depth words deep. It is for Hopper's arithmetic.
 func (k *Kernel) SelectB(dst, src unsafe.Pointer, depth int, at []uint8) {
 	s, words := k.hopper, len(at)
 	to, from := s.panelAt(dst, sideB, words), s.panelAt(src, sideB, depth)

@@ -35,7 +35,7 @@ func TestPolicy(t *testing.T) {
 		{"Zen 3", fake("amd", 0x19, 1, isaAVX2), "zen3", "avx2", "avx2", "avx2"},
 		{"Cooper Lake", fake("intel", 6, 0x55, isaAVX2, isaAVX512BF16), "intel", "avx512bf16", "avx512", "avx512"},
 		{"Skylake-SP", fake("intel", 6, 0x55, isaAVX2, isaAVX512), "intel", "avx512", "avx512", "avx512"},
-		{"Sapphire Rapids without tiles", fake("intel", 6, 0x8f, isaAVX2, isaAVX512BF16), "intel", "avx512", "avx512", "avx512"},
+		{"Sapphire Rapids, no tiles", fake("intel", 6, 0x8f, isaAVX2, isaAVX512BF16), "intel", "avx512", "avx512", "avx512"},
 		{"Sapphire Rapids", fake("intel", 6, 0x8f, isaAVX2, isaAVX512BF16, isaAMX), "intel", "amx", "avx512", "avx512"},
 		{"Haswell", fake("intel", 6, 0x3c, isaAVX2), "intel", "avx2", "avx2", "avx2"},
 		{"no VL", fake("amd", 0x1a, 2, isaAVX2, withoutVL), "zen5", "avx2", "avx2", "avx2"},

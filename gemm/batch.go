@@ -23,8 +23,8 @@ import (
 // steady state MultiplyBatch allocates nothing.
 //
 // It returns an error, before it writes anything, if there are not as many A and B as C, if Multiply would return one
-// for a product, which it numbers, if a C shares memory with another C or with an A or B of another product, or if there
-// are [WithStats] or [WithTrace], which tell of one product; and later only if the context of [WithContext] ends.
+// for a product, which it numbers, if a C shares memory with another C or with an A or B of another product, or if
+// there are [WithStats] or [WithTrace], which tell of one product; and later only if the context of [WithContext] ends.
 func MultiplyBatch[O Output, I Element, B Operand[I]](c []Matrix[O], a []Matrix[I], b []B, opts ...Option) error {
 	bt, err := newBatch(len(c), len(a), len(b))
 	if err != nil {

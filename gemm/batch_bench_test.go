@@ -11,8 +11,8 @@ import (
 	"example.com/leafhopper/gemm"
 )
 
-// BenchmarkBatch computes products that lie one after the other, as those of attention do, as a batch and, in turns with
-// it, by a call for each, on all processors, and reports the median of the ratios of their times.
+// BenchmarkBatch computes products that lie one after the other, as those of attention do, as a batch and, in turns
+// with it, by a call for each, on all processors, and reports the median of the ratios of their times.
 func BenchmarkBatch(b *testing.B) {
 	for _, of := range [][4]int{
 		{1000, 8, 8, 8}, {64, 64, 64, 64}, {12, 128, 128, 64}, {96, 128, 128, 64}, {32, 1, 512, 128}, {256, 1, 512, 128},

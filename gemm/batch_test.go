@@ -193,7 +193,8 @@ func TestBatchErrors(t *testing.T) {
 	checkError(t, (*gemm.Engine)(nil).MultiplyBatch(one, one, one), "zero Engine")
 }
 
-// TestBatchHeads has the products of attention: columns of one matrix, which lie side by side, and some that are shared.
+// TestBatchHeads has the products of attention: columns of one matrix, which lie side by side, and some that are
+// shared.
 func TestBatchHeads(t *testing.T) {
 	const heads, rows, depth = 8, 37, 16
 	r := rand.New(rand.NewPCG(2, 2))

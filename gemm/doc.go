@@ -90,9 +90,9 @@
 //
 // # Batches
 //
-// Many products at once, such as those of the heads of attention or of experts, are one call of [MultiplyBatch]: what is
-// too small for several workers is one worker's, and different ones compute different products. The bits are those of a
-// call for each.
+// Many products at once, such as those of the heads of attention or of experts, are one call of [MultiplyBatch]: what
+// is too small for several workers is one worker's, and different ones compute different products. The bits are those
+// of a call for each.
 //
 // # Errors
 //

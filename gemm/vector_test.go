@@ -56,8 +56,8 @@ func testVector[O gemm.Output, I gemm.Element](t *testing.T) {
 	}
 }
 
-// TestFewColumns multiplies tall matrices by few columns, of which the transpose is computed where it is faster. The bits
-// are those of the ring, whatever is done with the sums.
+// TestFewColumns multiplies tall matrices by few columns, of which the transpose is computed where it is faster. The
+// bits are those of the ring, whatever is done with the sums.
 func TestFewColumns(t *testing.T) {
 	t.Run("bf16-f32", testFewColumns[float32, bf16.BF16])
 	t.Run("f16-bf16", testFewColumns[bf16.BF16, float16.Float16])

@@ -9,9 +9,9 @@ import (
 	"example.com/leafhopper/internal/hopper"
 )
 
-// eights multiplies elements of 8 bits. For floats of that size compute capability 9.0 has no instruction of a warp: they
-// become f16, and an instruction two, the first with what has an even k/2, from zero, the second with the rest. Then C is
-// added. Of integers that is exact.
+// eights multiplies elements of 8 bits. For floats of that size compute capability 9.0 has no instruction of a warp:
+// they become f16, and an instruction two, the first with what has an even k/2, from zero, the second with the rest.
+// Then C is added. Of integers that is exact.
 func (m *memory) eights(op Op) {
 	m.d, m.c = m.c, m.d
 	clear(m.d)

@@ -23,8 +23,8 @@ type memory struct {
 
 var memories = sync.Pool{New: func() any { return newMemory(kernel) }}
 
-// kernel is the assembly, nil if there is none. It multiplies the transpose of B by that of A, 8 rows by 16 columns. The
-// least tiles compute the fewest columns more.
+// kernel is the assembly, nil if there is none. It multiplies the transpose of B by that of A, 8 rows by 16 columns.
+// The least tiles compute the fewest columns more.
 var kernel = func() *asm.Kernel {
 	k, err := asm.SelectArithmetic(asm.F16, asm.Hopper, "")
 	if err != nil || k.ISA == "Go" {

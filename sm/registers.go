@@ -16,9 +16,9 @@ const (
 	registerUnit     = 8
 )
 
-// Registers are what setmaxnreg takes from warps of a CTA and gives to others, of the same quarter. Nobody gets those of
-// a warp that has exited. A warp begins with as many as a kernel of so many threads can have. If its own has fewer there
-// are fewer to give: then the GPU waits where this does not.
+// Registers are what setmaxnreg takes from warps of a CTA and gives to others, of the same quarter. Nobody gets those
+// of a warp that has exited. A warp begins with as many as a kernel of so many threads can have. If its own has fewer
+// there are fewer to give: then the GPU waits where this does not.
 type registers struct {
 	mu      sync.Mutex
 	warps   []held // nil before the first setmaxnreg
