@@ -15,8 +15,8 @@ import (
 // with it, by a call for each, on all processors, and reports the median of the ratios of their times.
 func BenchmarkBatch(b *testing.B) {
 	for _, of := range [][4]int{
-		{1000, 8, 8, 8}, {64, 64, 64, 64}, {12, 128, 128, 64}, {96, 128, 128, 64}, {32, 1, 512, 128}, {256, 1, 512, 128},
-		{16, 512, 512, 64}, {20, 512, 512, 64}, {64, 256, 256, 256},
+		{1000, 8, 8, 8}, {64, 64, 64, 64}, {12, 128, 128, 64}, {96, 128, 128, 64}, {32, 1, 512, 128},
+		{256, 1, 512, 128}, {16, 512, 512, 64}, {20, 512, 512, 64}, {64, 256, 256, 256},
 	} {
 		name := fmt.Sprintf("%d_of_%dx%dx%d", of[0], of[1], of[2], of[3])
 		b.Run(name+"/bf16", func(b *testing.B) { benchmarkBatch[bf16.BF16](b, of[0], of[1], of[2], of[3]) })

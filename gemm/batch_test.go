@@ -154,8 +154,10 @@ func TestBatchErrors(t *testing.T) {
 			b[3] = gemm.Matrix[float32]{Rows: 4, Cols: 4, Stride: 7, Data: make([]float32, 30)}
 			c[0] = gemm.Of(4, 4, b[3].Data[13:])
 		}, nil, "gemm: B of product 3 of the batch (4x4) shares memory with C of product 0 (4x4)"},
-		{"stats", nil, []gemm.Option{gemm.WithStats(new(gemm.Stats))}, "gemm: WithStats and WithTrace tell of one product"},
-		{"trace", nil, []gemm.Option{gemm.WithTrace(new(gemm.Trace))}, "gemm: WithStats and WithTrace tell of one product"},
+		{"stats", nil, []gemm.Option{gemm.WithStats(new(gemm.Stats))},
+			"gemm: WithStats and WithTrace tell of one product"},
+		{"trace", nil, []gemm.Option{gemm.WithTrace(new(gemm.Trace))},
+			"gemm: WithStats and WithTrace tell of one product"},
 		{"option", nil, []gemm.Option{gemm.WithWorkers(-1)}, "gemm: WithWorkers: -1 is outside 0..1024"},
 		{"kernel", nil, []gemm.Option{gemm.WithKernel("sse9")}, `gemm: product 0 of the batch: asm: kernel "sse9"`},
 	} {
@@ -189,7 +191,8 @@ func TestBatchErrors(t *testing.T) {
 	one := []gemm.AnyMatrix{two[0]}
 	checkError(t, testEngine.MultiplyBatch(one, one, []gemm.AnyMatrix{nil}), "product 0 of the batch: B is nil")
 	checkError(t, testEngine.MultiplyBatch([]gemm.AnyMatrix{nil}, one, one), "product 0 of the batch: C is nil")
-	checkError(t, testEngine.MultiplyBatch(one, []gemm.AnyMatrix{(*matF32)(nil)}, one), "product 0 of the batch: A is nil")
+	nilA := []gemm.AnyMatrix{(*matF32)(nil)}
+	checkError(t, testEngine.MultiplyBatch(one, nilA, one), "product 0 of the batch: A is nil")
 	checkError(t, (*gemm.Engine)(nil).MultiplyBatch(one, one, one), "zero Engine")
 }
 
@@ -292,9 +295,10 @@ func TestBatchAllocations(t *testing.T) {
 			}
 			bias := gemm.WithBias(make([]float32, of))
 			t.Run(fmt.Sprint(n, " of ", of), func(t *testing.T) {
-				allocatesNothing(t, 20, func() error { return gemm.MultiplyBatch(c, a, b, gemm.WithWorkers(2)) })
-				allocatesNothing(t, 20, func() error { return gemm.MultiplyBatch(c, a, packed, gemm.WithWorkers(2), bias) })
-				allocatesNothing(t, 20, func() error { return testEngine.MultiplyBatch(anyC, anyA, anyB, gemm.WithWorkers(2)) })
+				two := gemm.WithWorkers(2)
+				allocatesNothing(t, 20, func() error { return gemm.MultiplyBatch(c, a, b, two) })
+				allocatesNothing(t, 20, func() error { return gemm.MultiplyBatch(c, a, packed, two, bias) })
+				allocatesNothing(t, 20, func() error { return testEngine.MultiplyBatch(anyC, anyA, anyB, two) })
 			})
 		}
 	}

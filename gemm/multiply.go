@@ -38,7 +38,7 @@ func Multiply[O Output, I Element](c Matrix[O], a Matrix[I], b Operand[I], opts 
 	var in slab
 	c.viewTo(&in.c)
 	a.viewTo(&in.a)
-	// The switch, unlike a call of b's methods, lets the compiler see that b does not escape: nothing is allocated for it.
+	// The switch, unlike a call of b's methods, lets the compiler see that b does not escape: nothing is allocated.
 	switch b := b.(type) {
 	case Matrix[I]:
 		b.viewTo(&in.b)

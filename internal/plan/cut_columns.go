@@ -16,7 +16,7 @@ const (
 	itemBytes    = 64 << 10  // bytes of B of a slab in an item, at least
 	itemsAcc     = 8 << 20   // bytes of accumulators that outlast items, at most
 	twoDepth     = 4096      // elements of K of two panels of A, of which those of one lie together
-	sweepLeast   = 5         // rows for a kernel that sweeps or turns columns to rows: fewer are multiplied where B lies
+	sweepLeast   = 5         // rows for a kernel that sweeps or turns columns: fewer are multiplied where B lies
 	behindPanels = 16        // panels of a block of K before the next, packed behind products
 	longWorkers  = 8         // workers, at most, of which each streams one slab of rows of B, or of two workers two
 	turnedBytes  = 512 << 10 // bytes of a B along K, at most, that a panel of A is multiplied by before the next is

@@ -25,7 +25,7 @@ type Tuning struct {
 	nearB     float64         // the same of B (R)
 	nearC     int             // bytes of C that one or two workers find again (R)
 	nearFlops float64         // flops up to which they fetch what is read once, or from near caches (R)
-	helpFlops int             // flops in the time for which each worker keeps each other one waiting (S, -workers 8,16,32)
+	helpFlops int             // flops in the time for which each worker keeps each other waiting (S, -workers 8,16,32)
 	slabFlops int             // the same that it takes to claim a slab and to find what it needs (S)
 	sumFlops  int             // flops of float32 in the time to write a sum of a block and to add it elsewhere (L)
 	ownC      bool            // C outgrows second-level caches, not the last (R)
@@ -43,7 +43,7 @@ type Tuning struct {
 	sweptSlabs  [crowds]int // slabs of each worker that sweeps: long rows are read fastest (F)
 
 	// What is not packed: float32.
-	unpacked      int        // bytes of B, or four second-level caches, up to which few rows or columns read it so (S, L)
+	unpacked      int        // bytes of B, or four second-level caches, up to which few rows or columns do so (S, L)
 	unpackedThin  [forms]int // the same for fewer than thinRows, or of panels for one (L, F)
 	unpackedHeld  float64    // second-level caches of B up to which several workers multiply a tile of rows so (F)
 	unpackedTall  int        // rows that are few there: to pack B takes as long as to multiply three (S)
