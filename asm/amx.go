@@ -43,7 +43,7 @@ func stripRowsTiles(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Poin
 }
 
 var (
-	tilesShape = Kernel{MR: amxMR, NR: amxNR, KPack: 2}
+	tilesShape = Kernel{MR: amxMR, NR: amxNR, KPack: 2, Sum: F32, Word: 4}
 	roundTiles = roundGeneric(&tilesShape, mulTiles, rowsTiles, BF16)
 )
 

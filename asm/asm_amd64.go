@@ -100,6 +100,8 @@ var (
 		},
 		peak: peak256Words, flops: 12 * 8 * 2,
 	}
+	avx512F64 = functions{}
+	avx2F64   = functions{}
 	hopper512 = functions{
 		mul: hopperShape512.adding(code512.mul), mulF16: code512.mulF16,
 		packA: code512.packers(sideA, 32, &avx512.packA), packB: code512.packers(sideB, 64, &avx512.packB),

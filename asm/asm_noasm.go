@@ -9,7 +9,7 @@ const assembled = false
 
 // No kernel has functions in assembly.
 var (
-	avx512BF16, avx512, avx2, amx, hopper512, hopper256 functions
+	avx512BF16, avx512, avx2, amx, avx512F64, avx2F64, hopper512, hopper256 functions
 
 	withoutTiles = goTiles
 )
@@ -20,7 +20,9 @@ func applyVectors(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, co
 	return false
 }
 
-func combineVectors(dst unsafe.Pointer, ldd int, acc unsafe.Pointer, lda, rows, cols int, alpha, beta float32) int {
+func combineVectors(
+	t Type, dst unsafe.Pointer, ldd int, acc unsafe.Pointer, lda, rows, cols int, alpha, beta float64,
+) int {
 	return 0
 }
 
@@ -32,7 +34,7 @@ func roundVectors(t Type, dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, 
 	return false
 }
 
-func transposeVectors(dst, src unsafe.Pointer, stride, rows, n int) bool { return false }
+func transposeVectors(t Type, dst, src unsafe.Pointer, stride, rows, n int) bool { return false }
 
 func widenVectors(t Type, dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int) bool {
 	return false

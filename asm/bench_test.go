@@ -47,15 +47,16 @@ func BenchmarkMul(b *testing.B) {
 	const depth, rows = 256, 240
 	runnable(b, func(b *testing.B, k *Kernel) {
 		m := rows / k.MR
-		pa, pb := aligned(rows*depth*4), aligned(k.NR*depth*4)
-		pc := aligned(rows * k.NR * 4)
+		pa, pb := aligned(m*k.PanelA(depth)), aligned(k.PanelB(depth))
+		row := k.NR * k.Word
+		pc := aligned(rows * row)
 		var peak float64
 		for range 5 {
 			peak = max(peak, peakFlops(k))
 		}
 		n := 0
 		for b.Loop() {
-			k.Mul(depth, m, pa, pb, pc, k.NR*4, pc, k.NR*4)
+			k.Mul(depth, m, pa, pb, pc, row, pc, row)
 			n++
 		}
 		flops := float64(n) * float64(2*m*k.MR*k.NR*depth*k.KPack) / b.Elapsed().Seconds()
@@ -87,8 +88,8 @@ func BenchmarkPack(b *testing.B) {
 						stride, size = (k+32)*t.Size(), (k+32)*r*t.Size()
 					}
 					b.Run(fmt.Sprintf("side=%s/type=%v/kContiguous=%v", side.name, t, kContiguous), func(b *testing.B) {
-						bytes := r*k*t.Size() + r*k*4/kern.KPack
-						dst, src := aligned(r*k*4), aligned(size)
+						bytes := r*k*t.Size() + r*k*kern.Word/kern.KPack
+						dst, src := aligned(r*k*kern.Word), aligned(size)
 						from, to := unsafe.Slice((*byte)(aligned(bytes/2)), bytes/2),
 							unsafe.Slice((*byte)(aligned(bytes/2)), bytes/2)
 						n := 0

@@ -22,6 +22,7 @@ import (
 //
 //	bf16, fp8    amx > avx512bf16 (fast cores) > avx512 > avx2 > go
 //	f16, f32     avx512 > avx2 > go
+//	f64          avx512f64 > avx2f64 > gof64
 //
 // On a core with slow VDPBF16PS avx512bf16 comes right after avx512. gobf16 and
 // goamx, the exact models of VDPBF16PS and TDPBF16PS, run only when they are pinned.
@@ -151,7 +152,7 @@ func reason(k, chosen *Kernel, t Type, c cpu) string {
 	case k.Arithmetic == Hopper:
 		return reasonHopper(k, chosen, t)
 	case !k.Accepts(t):
-		return fmt.Sprintf("not for %v: it multiplies pairs of bf16 only", t)
+		return fmt.Sprintf("not for %v: it multiplies %s only", t, multiplies(k))
 	case k.err != nil:
 		return fmt.Sprintf("not for %v: %v", t, k.err)
 	case k == chosen:
@@ -170,6 +171,8 @@ func reason(k, chosen *Kernel, t Type, c cpu) string {
 // reasonHopper is reason for Hopper's arithmetic.
 func reasonHopper(k, chosen *Kernel, t Type) string {
 	switch {
+	case !k.Accepts(t):
+		return fmt.Sprintf("not for %v: Hopper's arithmetic has %s", t, multiplies(k))
 	case k.err != nil:
 		return fmt.Sprintf("not for %v in Hopper's arithmetic: %v", t, k.err)
 	case k != chosen:
@@ -180,9 +183,20 @@ func reasonHopper(k, chosen *Kernel, t Type) string {
 	return fmt.Sprintf("chosen for %v in Hopper's arithmetic: %s is the widest that this core has for it", t, k.ISA)
 }
 
+// multiplies says what a kernel multiplies that does not accept every type.
+func multiplies(k *Kernel) string {
+	switch {
+	case k.Sum == F64:
+		return "f64"
+	case k.KPack == 2:
+		return "pairs of bf16"
+	}
+	return "types of up to 32 bits"
+}
+
 func strength(k *Kernel, t Type, c cpu) string {
 	widened := ""
-	if t.Size()*k.KPack < 4 {
+	if t.Size()*k.KPack < k.Word {
 		widened = ", " + t.String() + " widened while packing"
 	}
 	switch k.Name {
@@ -195,6 +209,10 @@ func strength(k *Kernel, t Type, c cpu) string {
 			return "512-bit f32 FMA beats VDPBF16PS on this core" + widened
 		}
 		return "512-bit f32 FMA is the fastest that this core has for it" + widened
+	case "avx512f64":
+		return "512-bit f64 FMA is the fastest that this core has for it"
+	case "avx2f64":
+		return "256-bit f64 FMA is the fastest that this core has for it"
 	case "avx2":
 		return "256-bit f32 FMA is the fastest that this core has for it" + widened
 	}

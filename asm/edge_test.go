@@ -28,9 +28,9 @@ func TestEdge(t *testing.T) {
 		if kern.Edge() == nil {
 			t.Skip("has no kernels for edges")
 		}
-		const maxPitch = 4096 + 4
+		const maxPitch = 4096 + 8
 		most := 2*kern.MR + 1
-		sizeC := most*(kern.NR*4+76) + canary
+		sizeC := most*(kern.NR*kern.Word+76) + canary
 		mem := strip{
 			newGuarded(t, (max(most, edgeMaxK)+kern.MR)*maxPitch), newGuarded(t, kern.PanelB(edgeMaxK)),
 			newGuarded(t, sizeC), newGuarded(t, sizeC),
@@ -48,12 +48,13 @@ func TestEdge(t *testing.T) {
 								source: r.IntN(sources(kern)), atEnd: r.IntN(2) == 0}
 							switch lie {
 							case 0:
-								c.lda, c.step, c.next = 4, 4*kern.MR, kern.PanelA(c.k)
+								c.lda, c.step, c.next = kern.Word, kern.Word*kern.MR, kern.PanelA(c.k)
 							case 1:
-								c.lda, c.step = c.k*4+r.IntN(100), 4
+								c.lda, c.step = c.k*kern.Word+r.IntN(100), kern.Word
 								c.next = kern.MR * c.lda
 							case 2:
-								c.lda, c.step, c.next = 4, most*4+r.IntN(maxPitch-most*4), kern.MR*4
+								row := most * kern.Word
+								c.lda, c.step, c.next = kern.Word, row+r.IntN(maxPitch-row), kern.MR*kern.Word
 							}
 							if err := c.check(mem, r, values.word); err != nil {
 								t.Fatal(err)
@@ -81,12 +82,12 @@ func (c edgeCase) rowA(i int) int { return i/c.kern.MR*c.next + i%c.kern.MR*c.ld
 func (c edgeCase) check(mem strip, r *rand.Rand, word func(r *rand.Rand, kpack int) uint32) error {
 	kern := c.kern
 	lds, ldd := pitches(r, kern, c.source)
-	fill := filler(r, word)
-	spanA, spanC := 0, func(pitch int) int { return (c.r-1)*pitch + c.n*4 }
+	fill := filler(kern, r, word)
+	spanA, spanC := 0, func(pitch int) int { return (c.r-1)*pitch + c.n*kern.Word }
 	if c.k > 0 {
-		spanA = c.rowA(c.r-1) + (c.k-1)*c.step + 4
+		spanA = c.rowA(c.r-1) + (c.k-1)*c.step + kern.Word
 		for i := range c.r { // panels are not one row after the other
-			spanA = max(spanA, c.rowA(i)+(c.k-1)*c.step+4)
+			spanA = max(spanA, c.rowA(i)+(c.k-1)*c.step+kern.Word)
 		}
 	}
 	a, bytesA := mem.a.place(spanA, c.atEnd)
@@ -98,7 +99,7 @@ func (c edgeCase) check(mem strip, r *rand.Rand, word func(r *rand.Rand, kpack i
 	}
 	for i := range c.r {
 		for p := range c.k {
-			fill(unsafe.Add(a, c.rowA(i)+p*c.step), 4, kern.KPack)
+			fill(unsafe.Add(a, c.rowA(i)+p*c.step), kern.Word, kern.KPack)
 		}
 	}
 	fill(b, len(bytesB), kern.KPack)
@@ -122,7 +123,7 @@ func (c edgeCase) check(mem strip, r *rand.Rand, word func(r *rand.Rand, kpack i
 	}
 	from := int(uintptr(dst) - uintptr(unsafe.Pointer(unsafe.SliceData(mem.dst.mem))))
 	for i, mul := range []KernelFunc{kern.Mul, kern.Ref} {
-		if at, got, want := mismatchC(got, run(edgeGeneric(kern, mul)), from, spanC(ldd), ldd, c.n*4); at >= 0 {
+		if at, got, want := mismatchC(kern, got, run(edgeGeneric(kern, mul)), from, spanC(ldd), ldd, c.n*kern.Word); at >= 0 {
 			return report("byte %d of dst is %#x, twin %d makes it %#x", at-from, got, i, want)
 		}
 	}

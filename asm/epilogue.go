@@ -8,22 +8,31 @@ import (
 	"example.com/leafhopper/bf16"
 )
 
-// Combine sets rows x cols elements of dst to alpha·acc + beta·dst, or to alpha·acc without reading dst if beta is 0.
-// Products and the sum are each rounded. Rows of dst lie ldd bytes apart, rows of acc lda bytes.
-func Combine(dst unsafe.Pointer, ldd int, acc unsafe.Pointer, lda, rows, cols int, alpha, beta float32) {
-	if ldd == cols*4 && lda == ldd && alpha == 1 && beta == 1 {
+// Combine sets rows x cols elements of dst, of type t, F32 or F64, to alpha·acc + beta·dst, or to alpha·acc without
+// reading dst if beta is 0. The factors are rounded to t, and so are products and the sum, each. Rows of dst lie ldd
+// bytes apart, rows of acc lda bytes.
+func Combine(t Type, dst unsafe.Pointer, ldd int, acc unsafe.Pointer, lda, rows, cols int, alpha, beta float64) {
+	size := t.Size()
+	if ldd == cols*size && lda == ldd && alpha == 1 && beta == 1 {
 		rows, cols = 1, rows*cols
 	}
-	if done := combineVectors(dst, ldd, acc, lda, rows, cols, alpha, beta); done < cols {
-		combineGeneric(unsafe.Add(dst, done*4), ldd, unsafe.Add(acc, done*4), lda, rows, cols-done, alpha, beta)
+	done := combineVectors(t, dst, ldd, acc, lda, rows, cols, alpha, beta)
+	if done == cols {
+		return
+	}
+	dst, acc = unsafe.Add(dst, done*size), unsafe.Add(acc, done*size)
+	if t == F64 {
+		combineGeneric(dst, ldd, acc, lda, rows, cols-done, alpha, beta)
+	} else {
+		combineGeneric(dst, ldd, acc, lda, rows, cols-done, float32(alpha), float32(beta))
 	}
 }
 
 // combineGeneric is the twin of combineVectors, for any number of columns.
-func combineGeneric(dst unsafe.Pointer, ldd int, acc unsafe.Pointer, lda, rows, cols int, alpha, beta float32) {
+func combineGeneric[F float](dst unsafe.Pointer, ldd int, acc unsafe.Pointer, lda, rows, cols int, alpha, beta F) {
 	for i := range rows {
-		d := unsafe.Slice((*float32)(unsafe.Add(dst, i*ldd)), cols)
-		a := unsafe.Slice((*float32)(unsafe.Add(acc, i*lda)), cols)
+		d := unsafe.Slice((*F)(unsafe.Add(dst, i*ldd)), cols)
+		a := unsafe.Slice((*F)(unsafe.Add(acc, i*lda)), cols)
 		if beta == 0 {
 			for j, x := range a {
 				d[j] = alpha * x
@@ -31,7 +40,7 @@ func combineGeneric(dst unsafe.Pointer, ldd int, acc unsafe.Pointer, lda, rows, 
 			continue
 		}
 		for j, x := range a {
-			d[j] = float32(alpha*x) + float32(beta*d[j])
+			d[j] = F(alpha*x) + F(beta*d[j])
 		}
 	}
 }
@@ -74,13 +83,13 @@ func copyRowsGeneric(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows,
 	}
 }
 
-// TransposeWidth is the most rows that Transpose transposes at once.
-const TransposeWidth = 32
+// TransposeBytes are those of the most rows' elements that Transpose transposes at once.
+const TransposeBytes = 128
 
-// Transpose writes the transpose of rows of n float32, which lie stride bytes apart, at most TransposeWidth of them:
-// row j of dst, which is TransposeWidth long, is column j of src, and then zeros.
-func Transpose(dst, src unsafe.Pointer, stride, rows, n int) {
-	if rows > 0 && n > 0 && !transposeVectors(dst, src, stride, rows, n) {
-		packGeneric(F32, 1, TransposeWidth, true, dst, src, stride, rows, n) // a panel is just that
+// Transpose writes the transpose of rows of n elements of t, F32 or F64, which lie stride bytes apart, at most as many
+// as TransposeBytes hold elements: row j of dst, which is so long, is column j of src, and then zeros.
+func Transpose(t Type, dst, src unsafe.Pointer, stride, rows, n int) {
+	if rows > 0 && n > 0 && !transposeVectors(t, dst, src, stride, rows, n) {
+		packGeneric(t, 1, TransposeBytes/t.Size(), true, dst, src, stride, rows, n) // a panel is just that
 	}
 }

@@ -12,16 +12,18 @@ const (
 )
 
 // combineVectors is [Combine] for whole vectors of columns. It returns how many columns those are.
-func combineVectors(dst unsafe.Pointer, ldd int, acc unsafe.Pointer, lda, rows, cols int, alpha, beta float32) int {
+func combineVectors(
+	t Type, dst unsafe.Pointer, ldd int, acc unsafe.Pointer, lda, rows, cols int, alpha, beta float64,
+) int {
 	whole := cols &^ (avx2Vector - 1)
 	switch {
-	case !hasAVX2 || whole == 0 || rows <= 0:
+	case t != F32 || !hasAVX2 || whole == 0 || rows <= 0:
 		return 0
 	case alpha == 1 && beta == 1:
 		add256(dst, ldd, acc, lda, rows, whole)
 		return whole
 	}
-	factors := [2]float32{alpha, beta}
+	factors := [2]float32{float32(alpha), float32(beta)}
 	for i := 0; i < rows; i += combineMost {
 		combine256(unsafe.Add(dst, i*ldd), ldd, unsafe.Add(acc, i*lda), lda, min(rows-i, combineMost), whole, &factors)
 	}
@@ -63,9 +65,10 @@ func roundVectors(t Type, dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, 
 }
 
 // transposeVectors is [Transpose], if it can: by the packer of panels as wide.
-func transposeVectors(dst, src unsafe.Pointer, stride, rows, n int) bool {
-	if hasAVX512 {
+func transposeVectors(t Type, dst, src unsafe.Pointer, stride, rows, n int) bool {
+	can := t == F32 && hasAVX512
+	if can {
 		packAlong512Wordsx32(dst, src, stride, rows, n)
 	}
-	return hasAVX512
+	return can
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"unsafe"
 )
@@ -11,37 +12,43 @@ import (
 // TestCombine compares Combine with its twin bit for bit, and checks that
 // nothing around the block is written and that beta = 0 reads no old value.
 func TestCombine(t *testing.T) {
+	testCombine[float32](t, F32, math.SmallestNonzeroFloat32, math.MaxFloat32, 1e-39)
+	testCombine[float64](t, F64, math.SmallestNonzeroFloat64, math.MaxFloat64, 1e-310)
+}
+
+func testCombine[F float](t *testing.T, typ Type, extremes ...F) {
+	size := typ.Size()
 	r := rand.New(rand.NewPCG(1, 2))
-	special := []float32{0, float32(math.Copysign(0, -1)), 1, -1, float32(math.Inf(1)), float32(math.Inf(-1)),
-		float32(math.NaN()), math.SmallestNonzeroFloat32, math.MaxFloat32, 1e-39}
-	value := func() float32 {
+	special := append(extremes, 0, F(math.Copysign(0, -1)), 1, -1, F(math.Inf(1)), F(math.Inf(-1)), F(math.NaN()))
+	value := func() F {
 		if r.IntN(4) == 0 {
 			return special[r.IntN(len(special))]
 		}
-		return float32(math.Ldexp(r.Float64()-0.5, r.IntN(40)-20))
+		return F(math.Ldexp(r.Float64()-0.5, r.IntN(40)-20))
 	}
 	for _, rows := range []int{1, 2, 15, 16, 17, 40} {
 		for cols := 1; cols <= 35; cols++ {
-			for _, beta := range []float32{0, 1, -0.5, float32(math.NaN()), float32(math.Copysign(0, -1))} {
-				for _, alpha := range []float32{1, 2.5} {
+			for _, beta := range []F{0, 1, -0.5, F(math.NaN()), F(math.Copysign(0, -1))} {
+				for _, alpha := range []F{1, 2.5, 0.1} {
 					ldd, lda := cols+r.IntN(2), cols+r.IntN(2)
-					acc := make([]float32, rows*lda)
-					got := make([]float32, rows*ldd+8)
+					acc := make([]F, rows*lda)
+					got := make([]F, rows*ldd+8)
 					for i := range acc {
 						acc[i] = value()
 					}
 					for i := range got {
 						got[i] = value()
 					}
-					want := append([]float32(nil), got...)
-					Combine(unsafe.Pointer(&got[0]), ldd*4, unsafe.Pointer(&acc[0]), lda*4, rows, cols, alpha, beta)
-					combineGeneric(unsafe.Pointer(&want[0]), ldd*4, unsafe.Pointer(&acc[0]), lda*4, rows, cols, alpha,
-						beta)
+					want := slices.Clone(got)
+					Combine(typ, unsafe.Pointer(&got[0]), ldd*size, unsafe.Pointer(&acc[0]), lda*size, rows, cols,
+						float64(alpha), float64(beta))
+					combineGeneric(unsafe.Pointer(&want[0]), ldd*size, unsafe.Pointer(&acc[0]), lda*size, rows, cols,
+						alpha, beta)
 					for i := range got {
-						g, w := math.Float32bits(got[i]), math.Float32bits(want[i])
-						if g != w && !(got[i] != got[i] && want[i] != want[i]) {
-							t.Fatalf("%d x %d alpha %v beta %v: element %d is %x, want %x", rows, cols, alpha, beta, i,
-								g, w)
+						g, w := float64(got[i]), float64(want[i]) // exact, zeros keep their signs
+						if math.Float64bits(g) != math.Float64bits(w) && !(g != g && w != w) {
+							t.Fatalf("%v %d x %d alpha %v beta %v: element %d is %x, want %x", typ, rows, cols, alpha,
+								beta, i, g, w)
 						}
 					}
 				}
@@ -131,41 +138,49 @@ func TestCopyRows(t *testing.T) {
 
 // TestTranspose holds Transpose to its definition, at both ends of the memory of both operands.
 func TestTranspose(t *testing.T) {
-	const most, gap = 70, 36
-	src, dst := newGuarded(t, TransposeWidth*(most*4+gap)), newGuarded(t, most*TransposeWidth*4)
-	want := make([]byte, most*TransposeWidth*4)
+	for _, typ := range []Type{F32, F64} {
+		t.Run(typ.String(), func(t *testing.T) { testTranspose(t, typ) })
+	}
+}
+
+func testTranspose(t *testing.T, typ Type) {
+	const most = 70
+	size := typ.Size()
+	gap, width := 9*size, TransposeBytes/size
+	src, dst := newGuarded(t, width*(most*size+gap)), newGuarded(t, most*TransposeBytes)
+	want := make([]byte, most*TransposeBytes)
 	r := rand.New(rand.NewPCG(5, 8))
 	for i := range src.mem {
 		src.mem[i] = byte(r.Uint32())
 	}
-	for rows := range TransposeWidth + 1 {
+	for rows := range width + 1 {
 		for n := range most + 1 {
-			stride, size := n*4+[]int{0, 4, gap}[r.IntN(3)], n*TransposeWidth*4
-			span := max(0, (rows-1)*stride+n*4)
+			stride, bytesC := n*size+[]int{0, size, gap}[r.IntN(3)], n*TransposeBytes
+			span := max(0, (rows-1)*stride+n*size)
 			for _, atEnd := range []bool{false, true} {
-				from, to := src.first(span), dst.first(size)
+				from, to := src.first(span), dst.first(bytesC)
 				if atEnd {
-					from, to = src.last(span), dst.last(size)
+					from, to = src.last(span), dst.last(bytesC)
 				}
 				for i := range dst.mem {
 					dst.mem[i] = 0xa5
 				}
-				Transpose(to, from, stride, rows, n)
-				got := unsafe.Slice((*byte)(to), size)
+				Transpose(typ, to, from, stride, rows, n)
+				got := unsafe.Slice((*byte)(to), bytesC)
 				if rows == 0 || n == 0 {
 					continue
 				}
 				clear(want)
 				for i := range rows {
 					for j := range n {
-						copy(want[(j*TransposeWidth+i)*4:][:4],
-							unsafe.Slice((*byte)(unsafe.Add(from, i*stride+j*4)), 4))
+						copy(want[j*TransposeBytes+i*size:][:size],
+							unsafe.Slice((*byte)(unsafe.Add(from, i*stride+j*size)), size))
 					}
 				}
-				if !bytes.Equal(got, want[:size]) {
+				if !bytes.Equal(got, want[:bytesC]) {
 					t.Fatalf("%d rows of %d, %d bytes apart, at the end %v: not the transpose", rows, n, stride, atEnd)
 				}
-				if beside := len(dst.mem) - size; bytes.Count(dst.mem, []byte{0xa5}) < beside {
+				if beside := len(dst.mem) - bytesC; bytes.Count(dst.mem, []byte{0xa5}) < beside {
 					t.Fatalf("%d rows of %d: wrote beside the transpose", rows, n)
 				}
 			}

@@ -158,7 +158,7 @@ func (s *hopperShape) adding(mul KernelFunc) KernelFunc {
 			if src != dst || lds != ldd {
 				CopyRows(to, ldd, tileAt(src, p, s.mr, lds), lds, n*s.mr, pitch)
 			}
-			Combine(to, ldd, unsafe.Pointer(mem), pitch, n*s.mr, s.nr, 1, 1)
+			Combine(F32, to, ldd, unsafe.Pointer(mem), pitch, n*s.mr, s.nr, 1, 1)
 		}
 		blockSums.Put(mem)
 	}

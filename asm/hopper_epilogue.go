@@ -16,7 +16,7 @@ import (
 func CombineHopper(t Type, dst unsafe.Pointer, ldd int, acc unsafe.Pointer, lda, rows, cols int, alpha, beta float32) {
 	defer canonicalNaN(dst, ldd, rows, cols)
 	if beta == 0 || beta == 1 && t == F32 {
-		Combine(dst, ldd, acc, lda, rows, cols, alpha, beta)
+		Combine(F32, dst, ldd, acc, lda, rows, cols, float64(alpha), float64(beta))
 		return
 	}
 	for i := range rows {

@@ -212,7 +212,7 @@ const peakHopperGoFlops = 2 * hopperBlock
 
 // peakHopperGo repeats a block of products of dot.
 func peakHopperGo(n int) {
-	x, y := float64(opaque(0)), float64(opaque(1))
+	x, y := float64(opaque[float32](0)), float64(opaque[float32](1))
 	scale := x + 2
 	var sum [4]int64
 	for range n {

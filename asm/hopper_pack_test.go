@@ -136,7 +136,7 @@ func TestHopperPack(t *testing.T) {
 			dst := newGuarded(t, panels*k.hopper.bytes(side, maxK+32))
 			want := newGuarded(t, len(dst.mem))
 			src := newGuarded(t, (maxR+9)*(maxK+9)*4)
-			for typ := range Type(numTypes) {
+			for typ := range hopperTypes {
 				for slot, kContiguous := range []bool{false, true} {
 					pack := k.PackA(typ, kContiguous)
 					if side == sideB {
@@ -315,7 +315,7 @@ func TestHopperAllocs(t *testing.T) {
 	}
 	const k = 64
 	forArithmetic(t, Hopper, func(t *testing.T, kern *Kernel) {
-		for typ := range Type(numTypes) {
+		for typ := range hopperTypes {
 			src := make([]uint32, 64*k)
 			p := unsafe.Pointer(&src[0])
 			pa, pb, dst := aligned(2*kern.PanelA(k)), aligned(kern.PanelB(k)), aligned(2*kern.MR*kern.NR*4)

@@ -11,7 +11,7 @@ import (
 // kinds of operands and accumulators.
 func TestHopperRule(t *testing.T) {
 	forArithmetic(t, Hopper, func(t *testing.T, kern *Kernel) {
-		for typ := range Type(numTypes) {
+		for typ := range hopperTypes {
 			for i, oa := range hopperOperands {
 				for j, ob := range hopperOperands {
 					if (raceEnabled || testing.Short()) && (i+2*j)%5 != 0 {

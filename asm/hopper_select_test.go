@@ -25,6 +25,12 @@ func TestHopperPolicy(t *testing.T) {
 		}
 		for typ := range Type(numTypes) {
 			chosen := choose(ks, Hopper)[typ]
+			if typ == F64 {
+				if chosen != nil {
+					t.Errorf("%s: %s is chosen for f64", c.name, chosen.Name)
+				}
+				continue
+			}
 			if chosen.Name != want {
 				t.Errorf("%s: %v: %s is chosen, want %s", c.name, typ, chosen.Name, want)
 			}
@@ -54,6 +60,10 @@ func TestSelectArithmetic(t *testing.T) {
 			t.Errorf("SelectArithmetic(bf16, %v, %q) = %v, %v; want error %q", c.arith, c.name, k, err, c.want)
 		}
 	}
+	const none = "asm: no kernel multiplies f64 in hopper arithmetic"
+	if k, err := SelectArithmetic(F64, Hopper, ""); k != nil || err == nil || err.Error() != none {
+		t.Errorf("SelectArithmetic(f64, hopper) = %v, %v; want error %q", k, err, none)
+	}
 	if k, err := Select(E4M3, ""); err != nil || !k.Accepts(E4M3) || k.Arithmetic != Native {
 		t.Errorf("Select(e4m3) = %v, %v", k, err)
 	}
@@ -76,7 +86,7 @@ func TestKernelSizes(t *testing.T) {
 			words := 3 * k.KStep(typ)
 			a, b := k.PanelA(words), k.PanelB(words)
 			switch {
-			case k.Arithmetic == Native && (k.KStep(typ) != max(1, k.step) || a != k.MR*words*4 || b != k.NR*words*4):
+			case k.Arithmetic == Native && (k.KStep(typ) != max(1, k.step) || a != k.MR*words*k.Word || b != k.NR*words*k.Word):
 				t.Errorf("%s: %v: KStep %d, panels of %d and %d bytes", k.Name, typ, k.KStep(typ), a, b)
 			case k.Arithmetic == Hopper && (k.KStep(typ) < 8 || a%64 != 0 || b%64 != 0 || a < words*k.MR*8 ||
 				b < words*k.NR*5):

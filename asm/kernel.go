@@ -14,11 +14,12 @@ const (
 	F32              // IEEE 754 binary32
 	E4M3             // 8 bits, 3 of them fraction, without infinities (OCP OFP8)
 	E5M2             // 8 bits, 2 of them fraction (OCP OFP8)
+	F64              // IEEE 754 binary64
 
 	numTypes = iota
 )
 
-// String returns "bf16", "f16", "f32", "e4m3" or "e5m2".
+// String returns "bf16", "f16", "f32", "e4m3", "e5m2" or "f64".
 func (t Type) String() string {
 	if t < numTypes {
 		return typeNames[t]
@@ -30,8 +31,8 @@ func (t Type) String() string {
 func (t Type) Size() int { return int(sizes[t]) }
 
 var (
-	typeNames = [...]string{BF16: "bf16", F16: "f16", F32: "f32", E4M3: "e4m3", E5M2: "e5m2"}
-	sizes     = [...]uint8{BF16: 2, F16: 2, F32: 4, E4M3: 1, E5M2: 1}
+	typeNames = [...]string{BF16: "bf16", F16: "f16", F32: "f32", E4M3: "e4m3", E5M2: "e5m2", F64: "f64"}
+	sizes     = [...]uint8{BF16: 2, F16: 2, F32: 4, E4M3: 1, E5M2: 1, F64: 8}
 )
 
 // Block returns how many elements of K, of this type, native arithmetic sums in a chain: a product of more is the sum
@@ -48,7 +49,7 @@ func (t Type) Block() int {
 type Arithmetic uint8
 
 const (
-	Native Arithmetic = iota // float32 sums in the way of the processor; each kernel has its own bits
+	Native Arithmetic = iota // sums in the way of the processor; each kernel has its own bits
 	Hopper                   // the sums of Hopper's tensor core, bit for bit, whatever the processor
 )
 
@@ -75,8 +76,8 @@ func (a Arithmetic) String() string {
 // last those that are [Kernel.Onto]. What is added to what is there is rounded to nearest even.
 //
 // The A panels are contiguous, PanelA(k) bytes each; b is one panel of PanelB(k) bytes. k is a multiple of KStep.
-// Tiles are row-major float32 with a row pitch of pitch or ldd bytes, both multiples of 4; tile p starts at src +
-// p·MR·pitch and at dst + p·MR·ldd. src may equal dst. k >= 0 (k == 0 copies src, or writes zeros) and m >= 1. Panels
+// Tiles are row-major, of the kernel's sums, with a row pitch of pitch or ldd bytes, both multiples of 4; tile p starts
+// at src + p·MR·pitch and at dst + p·MR·ldd. src may equal dst. k >= 0 (k == 0 copies src, or writes zeros) and m >= 1. Panels
 // that start on a multiple of 64 bytes are read fastest.
 //
 // The assembly cannot be preempted, so keep a call under about 100 µs.
@@ -147,12 +148,12 @@ type PackFunc func(dst, src unsafe.Pointer, stride, r, k int)
 // A Kernel is one microkernel with the packers that feed it. Its exported fields are read-only.
 type Kernel struct {
 	// Name is "amx", "avx512bf16", "avx512", "avx2", "go", "gobf16" or "goamx"; with Hopper's arithmetic
-	// "hopper-avx512", "hopper-avx2" or "hopper-go".
+	// "hopper-avx512", "hopper-avx2" or "hopper-go"; of float64 "avx512f64", "avx2f64" or "gof64".
 	Name       string
 	ISA        string     // the instruction set in the words of its vendor
 	Arithmetic Arithmetic // what it computes
 	MR, NR     int        // rows and columns of a tile
-	KPack      int        // elements of K in a word: 2 for pairs of bf16, 1 for float32
+	KPack      int        // elements of K in a word: 2 for pairs of bf16, otherwise 1
 	Mul        KernelFunc // nil in a build without the kernel's assembly
 	Ref        KernelFunc // the plain-Go twin: the same bits, except for the payload of a NaN
 
@@ -168,6 +169,11 @@ type Kernel struct {
 	PeakFlops int
 
 	Index int // in Kernels
+
+	// Sum is the type of sums, and of what a word counts: F32, or of the kernels of float64 F64. Word is its size in
+	// bytes, that of a word of a panel.
+	Sum  Type
+	Word int
 
 	needs  isa
 	step   int          // what the depth of a native kernel's panels is a multiple of, if not 1
@@ -202,7 +208,7 @@ func (k *Kernel) PanelA(words int) int {
 	if k.hopper != nil {
 		return k.hopper.bytes(sideA, words)
 	}
-	return k.MR * words * 4
+	return k.MR * words * k.Word
 }
 
 // PanelB returns the bytes of a panel of B words deep.
@@ -210,7 +216,7 @@ func (k *Kernel) PanelB(words int) int {
 	if k.hopper != nil {
 		return k.hopper.bytes(sideB, words)
 	}
-	return k.NR * words * 4
+	return k.NR * words * k.Word
 }
 
 // wordType returns the type of the elements that the kernel multiplies without widening them.
@@ -218,11 +224,14 @@ func (k *Kernel) wordType() Type {
 	if k.KPack == 2 {
 		return BF16
 	}
-	return F32
+	return k.Sum
 }
 
-// Accepts reports whether the kernel multiplies operands of type t: words hold any, pairs bf16 and what becomes that.
-func (k *Kernel) Accepts(t Type) bool { return t < numTypes && (k.KPack == 1 || t == BF16 || t.is8()) }
+// Accepts reports whether the kernel multiplies operands of type t: words of float64 hold that, those of float32 any
+// other, pairs bf16 and what becomes that.
+func (k *Kernel) Accepts(t Type) bool {
+	return t < numTypes && (t == F64) == (k.Sum == F64) && (k.KPack == 1 || t == BF16 || t.is8())
+}
 
 // Supported returns nil if the kernel runs here, and otherwise the reason why it does not.
 func (k *Kernel) Supported() error { return k.err }

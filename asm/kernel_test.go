@@ -53,7 +53,46 @@ func forArithmetic(t *testing.T, arith Arithmetic, f func(t *testing.T, k *Kerne
 	}
 }
 
-// step returns the kernel's multiply-add of two words, as a formula.
+// A wordBits is a word of a panel: the bits of a float32, of two bf16 or of a float64.
+type wordBits interface{ uint32 | uint64 }
+
+// A formula is what a kernel computes, of bits.
+type formula[W wordBits] struct {
+	chain func(acc W, a, b []W) W // what it adds to acc for a row of A and a column of B
+	plus  func(x, y W) W
+	same  func(x, y W) bool // two NaNs are
+}
+
+// float32s and float64s are the formulas of kernels by their sums.
+func float32s(k *Kernel) formula[uint32] {
+	f := chain(k)
+	return formula[uint32]{
+		func(acc uint32, a, b []uint32) uint32 { return math.Float32bits(f(math.Float32frombits(acc), a, b)) },
+		func(x, y uint32) uint32 { return math.Float32bits(math.Float32frombits(x) + math.Float32frombits(y)) },
+		func(x, y uint32) bool { return sameBits(math.Float32frombits(x), math.Float32frombits(y)) },
+	}
+}
+
+func float64s(k *Kernel) formula[uint64] {
+	step := math.FMA
+	if k.Name == "gof64" {
+		step = func(x, y, acc float64) float64 { return acc + float64(x*y) }
+	}
+	of, from := math.Float64bits, math.Float64frombits
+	return formula[uint64]{
+		func(acc uint64, a, b []uint64) uint64 {
+			sum := from(acc)
+			for kd := range a {
+				sum = step(from(a[kd]), from(b[kd]), sum)
+			}
+			return of(sum)
+		},
+		func(x, y uint64) uint64 { return of(from(x) + from(y)) },
+		func(x, y uint64) bool { return x == y || from(x) != from(x) && from(y) != from(y) },
+	}
+}
+
+// step returns the multiply-add of float32 kernels of two words, as a formula.
 func step(k *Kernel) func(acc float32, a, b uint32) float32 {
 	switch {
 	case k.KPack == 2:
@@ -118,7 +157,7 @@ var operands = []struct {
 	}},
 	{"special", func(r *rand.Rand, kpack int) uint32 {
 		special := []uint32{0, 0x8000, 0x3f80, 0x7f80, 0xff80, 0x7fc0, 0x7f81, 0x0001, 0x8001, 0x007f, 0x0080, 0x8080,
-			0x7f7f, 0xff7f}
+			0x7f7f, 0xff7f, 0x7ff0, 0xfff0}
 		pick := func() uint32 {
 			if r.IntN(8) > 0 {
 				return r.Uint32()&0x80ff | 0x3f00
@@ -143,12 +182,16 @@ func sameBits(x, y float32) bool {
 // A strip is the operands of one call of a kernel, at the end of guarded memory.
 type strip struct{ a, b, src, dst guarded }
 
+func newStrip(t *testing.T, k *Kernel, maxK, maxM int) strip {
+	sizeC := maxM * k.MR * (k.NR*k.Word + 76)
+	return strip{newGuarded(t, maxM*k.PanelA(maxK)), newGuarded(t, k.PanelB(maxK)), newGuarded(t, sizeC),
+		newGuarded(t, sizeC)}
+}
+
 func TestConformance(t *testing.T) {
 	const maxK, maxM = 70, 7
 	forKernels(t, func(t *testing.T, k *Kernel) {
-		maxPitch := k.NR*4 + 76
-		s := strip{newGuarded(t, k.MR*maxK*maxM*4), newGuarded(t, k.NR*maxK*4), newGuarded(t, maxM*k.MR*maxPitch),
-			newGuarded(t, maxM*k.MR*maxPitch)}
+		s := newStrip(t, k, maxK, maxM)
 		for _, o := range operands {
 			t.Run(o.name, func(t *testing.T) {
 				r := rand.New(rand.NewPCG(1, 2))
@@ -164,8 +207,7 @@ func TestConformance(t *testing.T) {
 							continue // long strips of all remainders of a turn, but not of all depths
 						}
 						for source := range sources(k) {
-							word := func() uint32 { return o.word(r, k.KPack) }
-							conform(t, k, s, r, word, depth, m, source)
+							conformAny(t, k, s, r, o.word, depth, m, source)
 						}
 						if t.Failed() {
 							t.FailNow()
@@ -181,15 +223,12 @@ func TestConformance(t *testing.T) {
 func TestDeep(t *testing.T) {
 	const maxK, maxM = 272, 3
 	forKernels(t, func(t *testing.T, k *Kernel) {
-		maxPitch := k.NR*4 + 76
-		s := strip{newGuarded(t, k.MR*maxK*maxM*4), newGuarded(t, k.NR*maxK*4), newGuarded(t, maxM*k.MR*maxPitch),
-			newGuarded(t, maxM*k.MR*maxPitch)}
+		s := newStrip(t, k, maxK, maxM)
 		r := rand.New(rand.NewPCG(5, 6))
 		for _, depth := range []int{71, 96, 130, 193, 259} {
 			for m := 1; m <= maxM; m++ {
-				word := func() uint32 { return operands[0].word(r, k.KPack) }
-				conform(t, k, s, r, word, roundUp(depth, k.KStep(BF16)), m, m-1)
-				conform(t, k, s, r, word, roundUp(depth, k.KStep(BF16)), m, 2+m%(sources(k)-2))
+				conformAny(t, k, s, r, operands[0].word, roundUp(depth, k.KStep(BF16)), m, m-1)
+				conformAny(t, k, s, r, operands[0].word, roundUp(depth, k.KStep(BF16)), m, 2+m%(sources(k)-2))
 			}
 		}
 	})
@@ -215,35 +254,48 @@ func signed(lds, source int) int {
 	return lds
 }
 
-// conform compares Mul and Ref with the formula, for one shape and one of the sources.
-func conform(t *testing.T, k *Kernel, s strip, r *rand.Rand, word func() uint32, depth, m, source int) {
+// conformAny is conform for words of any size.
+func conformAny(
+	t *testing.T, k *Kernel, s strip, r *rand.Rand, word func(r *rand.Rand, kpack int) uint32, depth, m, source int,
+) {
 	t.Helper()
-	rows := m * k.MR
+	if k.Sum == F64 {
+		conform(t, k, float64s(k), s, r, func() uint64 { return double(r, word) }, depth, m, source)
+	} else {
+		conform(t, k, float32s(k), s, r, func() uint32 { return word(r, k.KPack) }, depth, m, source)
+	}
+}
+
+// conform compares Mul and Ref with the formula, for one shape and one of the sources.
+func conform[W wordBits](
+	t *testing.T, k *Kernel, f formula[W], s strip, r *rand.Rand, word func() W, depth, m, source int,
+) {
+	t.Helper()
+	rows, size := m*k.MR, k.Word
 	lds, ldd := pitches(r, k, source)
-	span := func(pitch int) int { return (rows-1)*pitch + k.NR*4 }
-	fill := func(p unsafe.Pointer, n int) []uint32 {
-		ws := unsafe.Slice((*uint32)(p), n)
+	span := func(pitch int) int { return (rows-1)*pitch + k.NR*size }
+	fill := func(p unsafe.Pointer, n int) []W {
+		ws := unsafe.Slice((*W)(p), n)
 		for i := range ws {
 			ws[i] = word()
 		}
 		return ws
 	}
-	as, bs := fill(s.a.last(rows*depth*4), rows*depth), fill(s.b.last(k.NR*depth*4), k.NR*depth)
-	before := fill(s.dst.last(span(ldd)), span(ldd)/4)
+	as, bs := fill(s.a.last(rows*depth*size), rows*depth), fill(s.b.last(k.NR*depth*size), k.NR*depth)
+	before := fill(s.dst.last(span(ldd)), span(ldd)/size)
 	var src unsafe.Pointer
-	start := make([]uint32, 0) // the tiles before the product, lds apart
+	start := make([]W, 0) // the tiles before the product, lds apart
 	switch source {
 	case 1, 3:
 		src, start = s.dst.last(span(ldd)), append(start, before...)
 	case 2, 4, 5:
 		src = s.src.last(span(lds))
-		start = fill(src, span(lds)/4)
+		start = fill(src, span(lds)/size)
 	}
-	before = append([]uint32(nil), before...)
+	before = append([]W(nil), before...)
 
-	want := append([]uint32(nil), before...)
-	f := chain(k)
-	row, columns := make([]uint32, depth), make([]uint32, depth*k.NR)
+	want := append([]W(nil), before...)
+	row, columns := make([]W, depth), make([]W, depth*k.NR)
 	for i, w := range bs {
 		columns[i%k.NR*depth+i/k.NR] = w
 	}
@@ -253,20 +305,20 @@ func conform(t *testing.T, k *Kernel, s strip, r *rand.Rand, word func() uint32,
 			row[kd] = panel[wordA(k, kd, i%k.MR)]
 		}
 		for j := range k.NR {
-			var acc, total float32
+			var acc, total W
 			if source > 0 {
-				acc = math.Float32frombits(start[i*lds/4+j])
+				acc = start[i*lds/size+j]
 			}
 			switch {
 			case source == 5:
-				total = math.Float32frombits(before[i*ldd/4+j])
+				total = before[i*ldd/size+j]
 			case source > 2:
 				acc, total = 0, acc
 			}
-			if acc = f(acc, row, columns[j*depth:][:depth]); source > 2 {
-				acc += total
+			if acc = f.chain(acc, row, columns[j*depth:][:depth]); source > 2 {
+				acc = f.plus(acc, total)
 			}
-			want[i*ldd/4+j] = math.Float32bits(acc)
+			want[i*ldd/size+j] = acc
 		}
 	}
 
@@ -275,15 +327,15 @@ func conform(t *testing.T, k *Kernel, s strip, r *rand.Rand, word func() uint32,
 		mul  KernelFunc
 	}{{"Mul", k.Mul}, {"Ref", k.Ref}} {
 		dst := s.dst.last(span(ldd))
-		got := unsafe.Slice((*uint32)(dst), span(ldd)/4)
+		got := unsafe.Slice((*W)(dst), span(ldd)/size)
 		copy(got, before)
 		impl.mul(depth, m, unsafe.Pointer(unsafe.SliceData(as)), unsafe.Pointer(unsafe.SliceData(bs)), src,
 			signed(lds, source), dst, ldd)
 		for i := range got {
-			inTile := i*4%ldd < k.NR*4
-			if got[i] != want[i] && !(inTile && sameBits(math.Float32frombits(got[i]), math.Float32frombits(want[i]))) {
+			inTile := i*size%ldd < k.NR*size
+			if got[i] != want[i] && !(inTile && f.same(got[i], want[i])) {
 				t.Errorf("%s k=%d m=%d source=%d lds=%d ldd=%d: row %d column %d is %#x, want %#x", impl.name, depth, m,
-					source, lds, ldd, i*4/ldd, i*4%ldd/4, got[i], want[i])
+					source, lds, ldd, i*size/ldd, i*size%ldd/size, got[i], want[i])
 				break
 			}
 		}
@@ -296,25 +348,21 @@ func TestCutK(t *testing.T) {
 		every := k.KStep(BF16)
 		depth := (70 + every - 1) / every * every
 		r := rand.New(rand.NewPCG(3, 4))
-		// one more, so that their ends are addresses in them
-		a, b := make([]uint32, k.MR*depth+1), make([]uint32, k.NR*depth+1)
-		for _, panel := range [][]uint32{a, b} {
-			for i := range panel {
-				panel[i] = operands[0].word(r, k.KPack)
-			}
-		}
-		at := func(p []uint32, i int) unsafe.Pointer { return unsafe.Add(unsafe.Pointer(unsafe.SliceData(p)), i*4) }
-		whole, cut := make([]uint32, k.MR*k.NR), make([]uint32, k.MR*k.NR)
-		k.Mul(depth, 1, at(a, 0), at(b, 0), nil, 0, at(whole, 0), k.NR*4)
+		a, b := aligned(k.PanelA(depth)), aligned(k.PanelB(depth))
+		fill := filler(k, r, operands[0].word)
+		fill(a, k.PanelA(depth), k.KPack)
+		fill(b, k.PanelB(depth), k.KPack)
+		size, row := k.MR*k.NR*k.Word, k.NR*k.Word
+		whole, cut := aligned(size), aligned(size)
+		k.Mul(depth, 1, a, b, nil, 0, whole, row)
 		for at1 := 0; at1 <= depth; at1 += every {
 			for _, at2 := range []int{at1, (at1 + depth) / 2 / every * every, depth} {
-				k.Mul(at1, 1, at(a, 0), at(b, 0), nil, 0, at(cut, 0), k.NR*4)
-				k.Mul(at2-at1, 1, at(a, at1*k.MR), at(b, at1*k.NR), at(cut, 0), k.NR*4, at(cut, 0), k.NR*4)
-				k.Mul(depth-at2, 1, at(a, at2*k.MR), at(b, at2*k.NR), at(cut, 0), k.NR*4, at(cut, 0), k.NR*4)
-				for i := range cut {
-					if cut[i] != whole[i] {
-						t.Fatalf("cut at %d and %d: element %d is %#x, uncut %#x", at1, at2, i, cut[i], whole[i])
-					}
+				k.Mul(at1, 1, a, b, nil, 0, cut, row)
+				k.Mul(at2-at1, 1, unsafe.Add(a, k.PanelA(at1)), unsafe.Add(b, k.PanelB(at1)), cut, row, cut, row)
+				k.Mul(depth-at2, 1, unsafe.Add(a, k.PanelA(at2)), unsafe.Add(b, k.PanelB(at2)), cut, row, cut, row)
+				got, want := unsafe.Slice((*byte)(cut), size), unsafe.Slice((*byte)(whole), size)
+				if i := mismatch(got, want); i >= 0 {
+					t.Fatalf("cut at %d and %d: byte %d is %#x, uncut %#x", at1, at2, i, got[i], want[i])
 				}
 			}
 		}
@@ -340,7 +388,7 @@ func TestPeak(t *testing.T) {
 
 // pitches returns distances in bytes between the rows of src and of dst: one if source says that they are the same.
 func pitches(r *rand.Rand, k *Kernel, source int) (lds, ldd int) {
-	pitch := func() int { return k.NR*4 + []int{0, 4, 12, 64, 76}[r.IntN(5)] }
+	pitch := func() int { return k.NR*k.Word + []int{0, 4, 12, 64, 76}[r.IntN(5)]/k.Word*k.Word }
 	lds, ldd = pitch(), pitch()
 	if source == 1 || source == 3 {
 		lds = ldd
@@ -352,15 +400,35 @@ func pitches(r *rand.Rand, k *Kernel, source int) (lds, ldd int) {
 // it. It is prime, so that words differ which lie rows, tiles or pages apart.
 const fillPeriod = 1021
 
-// filler returns a function that fills n bytes with words of kpack elements each.
-func filler(r *rand.Rand, word func(r *rand.Rand, kpack int) uint32) func(p unsafe.Pointer, n, kpack int) {
+// filler returns a function that fills n bytes with words of kern, of kpack elements each.
+func filler(
+	kern *Kernel, r *rand.Rand, word func(r *rand.Rand, kpack int) uint32,
+) func(p unsafe.Pointer, n, kpack int) {
 	return func(p unsafe.Pointer, n, kpack int) {
-		words := unsafe.Slice((*uint32)(p), n/4)
-		for i := range min(len(words), fillPeriod) {
-			words[i] = word(r, kpack)
-		}
-		for i := fillPeriod; i < len(words); i *= 2 {
-			copy(words[i:], words[:i])
+		if kern.Sum == F64 {
+			repeat(unsafe.Slice((*uint64)(p), n/8), func() uint64 { return double(r, word) })
+		} else {
+			repeat(unsafe.Slice((*uint32)(p), n/4), func() uint32 { return word(r, kpack) })
 		}
 	}
+}
+
+// repeat fills words with those that it draws first.
+func repeat[W wordBits](words []W, word func() W) {
+	for i := range min(len(words), fillPeriod) {
+		words[i] = word()
+	}
+	for i := fillPeriod; i < len(words); i *= 2 {
+		copy(words[i:], words[:i])
+	}
+}
+
+// double returns a float64 like the words: its exponent of 11 bits begins as theirs of 8, so that it is as far from 1,
+// or as close to where numbers end. Of one in four the lower half is zero, as of an infinity.
+func double(r *rand.Rand, word func(r *rand.Rand, kpack int) uint32) uint64 {
+	low := uint64(r.Uint32())
+	if low&3 == 0 {
+		low = 0
+	}
+	return uint64(word(r, 1))<<32 | low
 }

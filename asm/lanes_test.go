@@ -56,7 +56,7 @@ func testLanes(t *testing.T, kern *Kernel, typ Type, twin LanesFunc) {
 				if v[i].At = mem[i].last(end); n%2 == 0 {
 					v[i].At = mem[i].first(end)
 				}
-				filler(r, values.word)(v[i].At, end, 4/size)
+				filler(kern, r, values.word)(v[i].At, end, 4/size)
 				aside += max(v[i].N, v[i].Step/size) * kpack * 1024
 			}
 			count := v[0].N * v[1].N * Lanes

@@ -125,7 +125,7 @@ func (c mulPackCase) check(
 		p, _ := g.place(n, c.atEnd)
 		return p
 	}
-	fill := filler(r, word)
+	fill := filler(kern, r, word)
 	lds, ldd := pitches(r, kern, c.source)
 	spanC := func(pitch int) int { return (c.m*kern.MR-1)*pitch + kern.NR*4 }
 	lines := c.k
@@ -194,7 +194,7 @@ func (c mulPackCase) check(
 				wantPanel[at])
 		}
 		from := int(uintptr(dst) - uintptr(unsafe.Pointer(unsafe.SliceData(mem.dst.mem))))
-		if at, got, want := mismatchC(gotDst, wantDst, from, spanC(ldd), ldd, kern.NR*4); at >= 0 {
+		if at, got, want := mismatchC(kern, gotDst, wantDst, from, spanC(ldd), ldd, kern.NR*4); at >= 0 {
 			return report("byte %d of dst is %#x, want %#x", at-from, got, want)
 		}
 	}

@@ -13,7 +13,7 @@ func TestTwoNaNs(t *testing.T) {
 		if k.step == amxStep {
 			t.Skip("tiles and vectors have an order each")
 		}
-		const words, at, nanA, nanB = 24, 5, 0x7fc1, 0xffc2 // the upper half of a float32, or bf16
+		const words, at, nanA, nanB = 24, 5, 0x7ff9, 0xfffa // the upper bits of a float64 or float32, or bf16
 		for typ := range Type(numTypes) {
 			if !k.Accepts(typ) || typ == F16 { // whose payloads are elsewhere
 				continue
@@ -40,18 +40,18 @@ func TestTwoNaNs(t *testing.T) {
 			k.PackA(typ, true)(panelA, first(a), depth*size, k.MR, depth)
 			k.PackB(typ, false)(panelB, first(across), k.NR*size, k.NR, depth)
 			k.StoreB(typ, false)(stored, first(across), k.NR*size, k.NR, depth)
-			want, pitch := make([]uint32, k.MR*k.NR), k.NR*4
+			want, pitch := make([]byte, k.MR*k.NR*k.Word), k.NR*k.Word
 			k.Mul(words, 1, panelA, panelB, nil, 0, unsafe.Pointer(&want[0]), pitch)
 			check := func(way string, m, n int, f func(dst unsafe.Pointer)) {
 				t.Helper()
-				got := make([]uint32, len(want))
+				got := make([]byte, len(want))
 				f(unsafe.Pointer(&got[0]))
 				for i := range m {
-					for j := range n {
-						if got, want := got[i*k.NR+j], want[i*k.NR+j]; got != want {
-							t.Fatalf("%v, %s, %d rows: element %d, %d is %#x, Mul says %#x", typ, way, m, i, j, got,
-								want)
-						}
+					got, want := got[i*pitch:][:n*k.Word], want[i*pitch:][:n*k.Word]
+					if at := mismatch(got, want); at >= 0 {
+						j := at / k.Word
+						t.Fatalf("%v, %s, %d rows: element %d, %d is %#x, Mul says %#x", typ, way, m, i, j,
+							got[j*k.Word:][:k.Word], want[j*k.Word:][:k.Word])
 					}
 				}
 			}
@@ -73,7 +73,7 @@ func TestTwoNaNs(t *testing.T) {
 				}
 				if f := k.Edge(); f != nil {
 					check("edge", m, k.NR, func(dst unsafe.Pointer) {
-						f(m, k.NR, words, panelA, 4, 4*k.MR, k.PanelA(words), panelB, nil, 0, dst, pitch)
+						f(m, k.NR, words, panelA, k.Word, k.Word*k.MR, k.PanelA(words), panelB, nil, 0, dst, pitch)
 					})
 				}
 			}

@@ -7,6 +7,10 @@ import (
 
 // packGeneric packs any layout; it is what every assembly packer is compared with. See [PackFunc] for the contract.
 func packGeneric(t Type, kpack, width int, kContiguous bool, dst, src unsafe.Pointer, stride, r, k int) {
+	if t == F64 {
+		packGeneric64(width, kContiguous, dst, src, stride, r, k)
+		return
+	}
 	if t.is8() {
 		lines, length := k, r
 		if kContiguous {
@@ -32,6 +36,26 @@ func packGeneric(t Type, kpack, width int, kContiguous bool, dst, src unsafe.Poi
 		for kd := range depth {
 			row := unsafe.Add(src, kd*kpack*stride+first*t.Size())
 			packStep(t, kpack, panel[kd*width:][:n], row, stride, kd*kpack+1 < k)
+		}
+	}
+}
+
+// packGeneric64 is packGeneric for float64.
+func packGeneric64(width int, kContiguous bool, dst, src unsafe.Pointer, stride, r, k int) {
+	row, step := 8, stride // bytes from one row of a panel to the next, and from one element of K
+	if kContiguous {
+		row, step = stride, 8
+	}
+	for first := 0; first < r; first += width {
+		n := min(r-first, width)
+		panel := unsafe.Slice((*uint64)(unsafe.Add(dst, first*k*8)), width*k)
+		if n < width {
+			clear(panel)
+		}
+		for kd := range k {
+			for i := range n {
+				panel[kd*width+i] = *(*uint64)(unsafe.Add(src, (first+i)*row+kd*step))
+			}
 		}
 	}
 }

@@ -56,9 +56,9 @@ func TestPack(t *testing.T) {
 			if side.width < 16 || kern.step == amxStep {
 				maxR = 5*side.width + 1 // past a group of panels that are packed together
 			}
-			dst := newGuarded(t, (maxR+side.width)*(maxK+kern.step)*4+canary)
-			src := newGuarded(t, (maxR+9)*(maxK+9)*4)
-			want := make([]byte, (maxR+side.width)*(maxK+kern.step)*4)
+			dst := newGuarded(t, (maxR+side.width)*(maxK+kern.step)*kern.Word+canary)
+			src := newGuarded(t, (maxR+9)*(maxK+9)*kern.Word)
+			want := make([]byte, (maxR+side.width)*(maxK+kern.step)*kern.Word)
 			for typ := range Type(numTypes) {
 				for _, kContiguous := range []bool{true, false} {
 					pack := side.pack(typ, kContiguous)
@@ -121,7 +121,8 @@ func (c packCase) check(dst, src guarded, want []byte, extra int) error {
 	span := (rows-1)*stride + columns*size
 	depth := ((c.k+c.kpack-1)/c.kpack + c.kstep - 1) / c.kstep * c.kstep
 	panels := (c.r + c.width - 1) / c.width
-	n := panels * c.width * depth * 4
+	halves := max(1, size/4) // of 32 bits, of a word
+	n := panels * c.width * depth * 4 * halves
 	for _, atEnd := range []bool{true, false} {
 		from, to := src.first(span), dst.first(n)
 		beside := dst.mem[n : n+canary]
@@ -129,10 +130,11 @@ func (c packCase) check(dst, src guarded, want []byte, extra int) error {
 			from, to = src.last(span), dst.last(n)
 			beside = dst.mem[len(dst.mem)-n-canary : len(dst.mem)-n]
 		}
+		half := 0
 		element := func(i, kk int) uint32 {
-			o := i*stride + kk*size
+			o := i*stride + kk*size + half*4
 			if !c.kContiguous {
-				o = kk*stride + i*size
+				o = kk*stride + i*size + half*4
 			}
 			switch size {
 			case 1:
@@ -145,13 +147,15 @@ func (c packCase) check(dst, src guarded, want []byte, extra int) error {
 		words := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(want))), n/4)
 		clear(words)
 		for row := range c.r {
-			panel, i := words[row/c.width*c.width*depth:], row%c.width
+			panel, i := words[row/c.width*c.width*depth*halves:], row%c.width
 			for kd := range (c.k + c.kpack - 1) / c.kpack {
 				at := kd*c.width + i
 				if c.tiled {
 					at = (kd/c.kstep*c.width+i)*c.kstep + kd%c.kstep
 				}
-				panel[at] = panelWord(c.typ, c.kpack, c.k, kd, row, element)
+				for half = range halves {
+					panel[at*halves+half] = panelWord(c.typ, c.kpack, c.k, kd, row, element)
+				}
 			}
 		}
 		got := unsafe.Slice((*byte)(to), n)
@@ -166,7 +170,7 @@ func (c packCase) check(dst, src guarded, want []byte, extra int) error {
 			for i, w := range unsafe.Slice((*uint32)(to), n/4) {
 				if w != words[i] {
 					return fmt.Errorf("stride=%d atEnd=%v: panel %d step %d word %d is %#x, want %#x", stride, atEnd,
-						i/(c.width*depth), i/c.width%depth, i%c.width, w, words[i])
+						i/halves/(c.width*depth), i/halves/c.width%depth, i/halves%c.width, w, words[i])
 				}
 			}
 		}
@@ -184,7 +188,7 @@ func (c packCase) check(dst, src guarded, want []byte, extra int) error {
 func TestPackLong(t *testing.T) {
 	const r, k = 33, 3*4096 + 11
 	forKernels(t, func(t *testing.T, kern *Kernel) {
-		src := make([]uint32, r*k)
+		src := make([]uint32, r*k*kern.Word/4)
 		for i := range src {
 			src[i] = uint32(i) * 0x9e3779b1
 		}
@@ -199,7 +203,8 @@ func TestPackLong(t *testing.T) {
 				if !kContiguous {
 					stride = r * typ.Size()
 				}
-				got, want := make([]uint32, 2*32*(k+kern.step)), make([]uint32, 2*32*(k+kern.step))
+				n := 2 * 32 * (k + kern.step) * kern.Word / 4
+				got, want := make([]uint32, n), make([]uint32, n)
 				pack(unsafe.Pointer(unsafe.SliceData(got)), from, stride, 0, k)
 				pack(unsafe.Pointer(unsafe.SliceData(got)), from, stride, r, 0)
 				for i, w := range got {

@@ -12,7 +12,7 @@ import (
 func TestStripPast(t *testing.T) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
 		const maxM, maxK, gap = 4, 70, 2 * PastLine
-		row := kern.NR*4 + gap
+		row := kern.NR*kern.Word + gap
 		a, b := newGuarded(t, maxM*kern.PanelA(96)), newGuarded(t, kern.PanelB(96))
 		src, dst, want := newGuarded(t, maxM*kern.MR*row), newGuarded(t, maxM*kern.MR*row+PastLine),
 			newGuarded(t, maxM*kern.MR*row+PastLine)
@@ -26,7 +26,7 @@ func TestStripPast(t *testing.T) {
 		}
 		for i := range turns {
 			k, m := r.IntN(maxK)/max(1, kern.step)*max(1, kern.step), 1+r.IntN(maxM)
-			ldd := kern.NR*4 + []int{0, PastLine, 4, 60, gap}[r.IntN(5)]
+			ldd := kern.NR*kern.Word + []int{0, PastLine, 8, 56, gap}[r.IntN(5)]
 			off := []int{0, 0, 4, 32}[r.IntN(4)]
 			for _, g := range []guarded{a, b, src, dst} {
 				for j := i % 7; j < len(g.mem)/4; j += 7 {
@@ -34,31 +34,30 @@ func TestStripPast(t *testing.T) {
 				}
 			}
 			copy(words(want), words(dst))
-			spanC := (m*kern.MR-1)*ldd + kern.NR*4
+			spanC := (m*kern.MR-1)*ldd + kern.NR*kern.Word
 			at := func(g guarded) unsafe.Pointer {
 				p := g.last(spanC + off)
 				return unsafe.Add(p, -int(uintptr(p)%PastLine)+off%PastLine)
 			}
 			pa, pb := a.last(m*kern.PanelA(k)), b.last(kern.PanelB(k))
 			var from unsafe.Pointer
-			lds := signed(kern.NR*4, i/2%5)
+			lds := signed(kern.NR*kern.Word, i/2%5)
 			if i%2 == 0 {
-				from = src.last(m * kern.MR * kern.NR * 4)
+				from = src.last(m * kern.MR * kern.NR * kern.Word)
 			}
 			kern.Strip(k, m, pa, pb, from, lds, at(dst), ldd, 0, StorePast)
 			kern.Mul(k, m, pa, pb, from, lds, at(want), ldd)
 			if !slices.Equal(words(dst), words(want)) {
 				t.Fatalf("k=%d m=%d ldd=%d offset=%d source=%v: not what Mul makes", k, m, ldd, off, from != nil)
 			}
-			typ := []Type{F32, BF16}[kern.KPack-1]
-			if !kern.InRows(typ) {
+			if !kern.InRows(kern.wordType()) {
 				continue
 			}
 			clear(words(dst))
 			clear(words(want))
-			lda, span := k*4+[]int{0, 2, 64, 100}[r.IntN(4)], 0
+			lda, span := k*kern.Word+[]int{0, 2, 64, 100}[r.IntN(4)], 0
 			if k > 0 {
-				span = (m*kern.MR-1)*lda + k*4
+				span = (m*kern.MR-1)*lda + k*kern.Word
 			}
 			pa = a.last(span)
 			kern.Strip(k, m, pa, pb, from, lds, at(dst), ldd, lda, StorePast)

@@ -13,30 +13,33 @@ const avx2MR, avx2NR = 4, 24
 // avx2Vector is the float32s of a vector of AVX2.
 const avx2Vector = 8
 
-// maxTile is the size of the largest tile, in float32s.
+// maxTile is the size of the largest tile, in sums.
 const maxTile = 8 * 32
 
+// A float is the type of sums.
+type float interface{ float32 | float64 }
+
 // loadTile fills acc with the tile of mr × nr that a kernel starts from.
-func loadTile(acc []float32, src unsafe.Pointer, lds, mr, nr int) {
+func loadTile[F float](acc []F, src unsafe.Pointer, lds, mr, nr int) {
 	if src == nil || endsBlock(lds) {
 		clear(acc[:mr*nr])
 		return
 	}
 	for i := range mr {
-		copy(acc[i*nr:][:nr], unsafe.Slice((*float32)(unsafe.Add(src, i*pitchOf(lds))), nr))
+		copy(acc[i*nr:][:nr], unsafe.Slice((*F)(unsafe.Add(src, i*pitchOf(lds))), nr))
 	}
 }
 
 // storeTile stores acc to dst, added to what lds says.
-func storeTile(dst unsafe.Pointer, ldd int, acc []float32, src unsafe.Pointer, lds, mr, nr int) {
+func storeTile[F float](dst unsafe.Pointer, ldd int, acc []F, src unsafe.Pointer, lds, mr, nr int) {
 	for i := range mr {
-		row, to := acc[i*nr:][:nr], unsafe.Slice((*float32)(unsafe.Add(dst, i*ldd)), nr)
-		var added []float32
+		row, to := acc[i*nr:][:nr], unsafe.Slice((*F)(unsafe.Add(dst, i*ldd)), nr)
+		var added []F
 		switch {
 		case endsChain(lds):
 			added = to
 		case src != nil && endsBlock(lds):
-			added = unsafe.Slice((*float32)(unsafe.Add(src, i*pitchOf(lds))), nr)
+			added = unsafe.Slice((*F)(unsafe.Add(src, i*pitchOf(lds))), nr)
 		}
 		for j, x := range added {
 			row[j] += x
@@ -119,17 +122,18 @@ func sumOdd(p, c float64) float64 {
 // sixteen registers hold, and a sum that is spilled costs half of the speed.
 const goMR, goNR = 4, 6
 
-// mulGo is the portable kernel. The product is rounded before it is added: a bare a·b + c would be fused on some
+// mulGo is the portable kernel, and that of float64. The product is rounded before it is added: a bare a·b + c would be fused on some
 // architectures and not on others.
-func mulGo(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
-	var acc [goMR * goNR]float32
+func mulGo[F float](k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+	size := int(unsafe.Sizeof(F(0)))
+	var acc [goMR * goNR]F
 	for p := range m {
-		panel := unsafe.Add(a, p*goMR*k*4)
+		panel := unsafe.Add(a, p*goMR*k*size)
 		loadTile(acc[:], tileAt(src, p, goMR, lds), lds, goMR, goNR)
 		for i := 0; i < goMR; i += 2 {
 			for j := 0; j < goNR; j += 3 {
 				top, bottom := acc[i*goNR+j:], acc[(i+1)*goNR+j:]
-				goPiece((*[3]float32)(top), (*[3]float32)(bottom), unsafe.Add(panel, i*4), unsafe.Add(b, j*4), k)
+				goPiece((*[3]F)(top), (*[3]F)(bottom), unsafe.Add(panel, i*size), unsafe.Add(b, j*size), k)
 			}
 		}
 		storeTile(tileAt(dst, p, goMR, ldd), ldd, acc[:], tileAt(src, p, goMR, lds), lds, goMR, goNR)
@@ -138,23 +142,24 @@ func mulGo(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd 
 
 // goPiece adds the products of two rows of A and three columns of B, which start at a and b in their panels, to two
 // rows of a tile.
-func goPiece(top, bottom *[3]float32, a, b unsafe.Pointer, k int) {
+func goPiece[F float](top, bottom *[3]F, a, b unsafe.Pointer, k int) {
+	size := int(unsafe.Sizeof(F(0)))
 	c00, c01, c02 := top[0], top[1], top[2]
 	c10, c11, c12 := bottom[0], bottom[1], bottom[2]
 	for kd := range k {
 		// Without slices, and so without bounds checks.
-		x, y := (*[2]float32)(unsafe.Add(a, kd*goMR*4)), (*[3]float32)(unsafe.Add(b, kd*goNR*4))
+		x, y := (*[2]F)(unsafe.Add(a, kd*goMR*size)), (*[3]F)(unsafe.Add(b, kd*goNR*size))
 		x0, x1 := x[0], x[1]
 		y0, y1, y2 := y[0], y[1], y[2]
-		c00 += float32(x0 * y0)
-		c01 += float32(x0 * y1)
-		c02 += float32(x0 * y2)
-		c10 += float32(x1 * y0)
-		c11 += float32(x1 * y1)
-		c12 += float32(x1 * y2)
+		c00 += F(x0 * y0)
+		c01 += F(x0 * y1)
+		c02 += F(x0 * y2)
+		c10 += F(x1 * y0)
+		c11 += F(x1 * y1)
+		c12 += F(x1 * y2)
 	}
-	*top = [3]float32{c00, c01, c02}
-	*bottom = [3]float32{c10, c11, c12}
+	*top = [3]F{c00, c01, c02}
+	*bottom = [3]F{c10, c11, c12}
 }
 
 const peakGoFlops = 16
@@ -162,21 +167,21 @@ const peakGoFlops = 16
 // opaque returns x in a way that the compiler does not see through, so that it keeps a loop whose result nobody wants.
 //
 //go:noinline
-func opaque(x float32) float32 { return x }
+func opaque[F float](x F) F { return x }
 
-func peakGo(n int) {
-	x0, x1 := opaque(0.5), opaque(-0.5)
+func peakGo[F float](n int) {
+	x0, x1 := opaque[F](0.5), opaque[F](-0.5)
 	y0, y1, y2, y3 := x0, x1, x0+2, x1+2
-	var c00, c01, c02, c03, c10, c11, c12, c13 float32
+	var c00, c01, c02, c03, c10, c11, c12, c13 F
 	for range n {
-		c00 += float32(x0 * y0)
-		c01 += float32(x0 * y1)
-		c02 += float32(x0 * y2)
-		c03 += float32(x0 * y3)
-		c10 += float32(x1 * y0)
-		c11 += float32(x1 * y1)
-		c12 += float32(x1 * y2)
-		c13 += float32(x1 * y3)
+		c00 += F(x0 * y0)
+		c01 += F(x0 * y1)
+		c02 += F(x0 * y2)
+		c03 += F(x0 * y3)
+		c10 += F(x1 * y0)
+		c11 += F(x1 * y1)
+		c12 += F(x1 * y2)
+		c13 += F(x1 * y3)
 	}
 	opaque(c00 + c01 + c02 + c03 + c10 + c11 + c12 + c13)
 }

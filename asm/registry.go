@@ -46,8 +46,9 @@ func register(c cpu) []*Kernel {
 		},
 		{
 			Name: "go", ISA: "Go", MR: goMR, NR: goNR, KPack: 1,
-			Ref: mulGo, functions: functions{
-				mul: mulGo, lanes: lanesGo(1, chainGo, BF16, F16, F32), peak: peakGo, flops: peakGoFlops,
+			Ref: mulGo[float32], functions: functions{
+				mul: mulGo[float32], lanes: lanesGo(1, chainGo, BF16, F16, F32),
+				peak: peakGo[float32], flops: peakGoFlops,
 			},
 		},
 		{
@@ -64,6 +65,18 @@ func register(c cpu) []*Kernel {
 				lanes: withoutTiles.lanes, sweep: sweepGeneric(&tilesShape, mulTiles),
 				peak: peakDotBF16, flops: peakDotBF16Flops,
 			},
+		},
+		{
+			Name: "avx512f64", ISA: "AVX-512", needs: isaAVX512, MR: 8, NR: 16, KPack: 1, Sum: F64,
+			Ref: mulFMA8x16, functions: avx512F64,
+		},
+		{
+			Name: "avx2f64", ISA: "AVX2+FMA", needs: isaAVX2, MR: avx2MR, NR: avx2NR / 2, KPack: 1, Sum: F64,
+			Ref: mulFMA4x12, functions: avx2F64,
+		},
+		{
+			Name: "gof64", ISA: "Go", MR: goMR, NR: goNR, KPack: 1, Sum: F64,
+			Ref: mulGo[float64], functions: functions{mul: mulGo[float64], peak: peakGo[float64], flops: peakGoFlops},
 		},
 		{
 			Name: "hopper-avx512", ISA: "AVX-512", Arithmetic: Hopper, needs: isaAVX512, MR: 8, NR: 64, KPack: 1,
@@ -97,6 +110,10 @@ func register(c cpu) []*Kernel {
 
 // complete adds what follows from the functions of a kernel.
 func (k *Kernel) complete() {
+	if k.Sum != F64 {
+		k.Sum = F32
+	}
+	k.Word = k.Sum.Size()
 	for t := range Type(numTypes) { // fp8 after bf16, by way of which it is packed
 		for slot, kContiguous := range []bool{false, true} {
 			if !k.Accepts(t) {
@@ -187,6 +204,9 @@ func SelectArithmetic(t Type, arith Arithmetic, name string) (*Kernel, error) {
 		return nil, fmt.Errorf("asm: there is no arithmetic %v; arithmetics: native, hopper", arith)
 	}
 	k, from := best[arith][t], ""
+	if k == nil {
+		return nil, fmt.Errorf("asm: no kernel multiplies %v in %v arithmetic", t, arith)
+	}
 	if name == "" {
 		if envKernel == "" || !pinned[arith] {
 			return k, nil

@@ -3,7 +3,6 @@ package asm
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -35,7 +34,7 @@ func forRows(t *testing.T, f func(t *testing.T, kern *Kernel, typ Type)) {
 func TestRowsWhere(t *testing.T) {
 	inRows := map[string]Type{"avx512bf16": BF16, "avx512": F32, "avx2": F32, "amx": BF16, "goamx": BF16}
 	for _, kern := range Kernels() {
-		for _, typ := range []Type{BF16, F16, F32, E4M3, E5M2, numTypes, numTypes + 1, 255} {
+		for _, typ := range []Type{BF16, F16, F32, E4M3, E5M2, F64, numTypes, numTypes + 1, 255} {
 			of, ok := inRows[kern.Name]
 			if got, want := kern.InRows(typ), (assembled || kern.ISA == "Go") && ok && typ == of; got != want {
 				t.Errorf("%s reads %v in rows: %v, want %v", kern.Name, typ, got, want)
@@ -60,8 +59,8 @@ func rowsDepths(kern *Kernel, typ Type) (depths []int) {
 
 // rowsPitches returns distances in bytes between rows of A of so many words: one after the other, bytes and words
 // apart, and about a page.
-func rowsPitches(words int) []int {
-	row := words * 4
+func rowsPitches(kern *Kernel, words int) []int {
+	row := words * kern.Word
 	return []int{row, row + 1, row + 2, row + 3, row + 4, row + 60, row + 61, 4095, 4096, 4097, rowsMaxPitch}
 }
 
@@ -77,10 +76,10 @@ type rowsCase struct {
 
 // check compares the kernel with twins: the tiles, what lies beside them, and that no operand changes.
 func (c rowsCase) check(mem strip, r *rand.Rand, word func(r *rand.Rand, kpack int) uint32, twins ...rowsFunc) error {
-	kern, row, rows := c.kern, c.kern.NR*4, c.m*c.kern.MR
+	kern, row, rows := c.kern, c.kern.NR*c.kern.Word, c.m*c.kern.MR
 	lds, ldd := pitches(r, kern, c.source)
-	fill := filler(r, word)
-	spanA, spanC := (rows-1)*c.lda+c.words*4, func(pitch int) int { return (rows-1)*pitch + row }
+	fill := filler(kern, r, word)
+	spanA, spanC := (rows-1)*c.lda+c.words*kern.Word, func(pitch int) int { return (rows-1)*pitch + row }
 	if c.words == 0 {
 		spanA = 0 // so that not even one byte may be read
 	}
@@ -92,7 +91,7 @@ func (c rowsCase) check(mem strip, r *rand.Rand, word func(r *rand.Rand, kpack i
 		bytesA[i] = 0xff // a NaN between the rows
 	}
 	for i := range rows {
-		fill(unsafe.Add(a, i*c.lda), c.words*4, kern.KPack)
+		fill(unsafe.Add(a, i*c.lda), c.words*kern.Word, kern.KPack)
 	}
 	fill(b, len(bytesB), kern.KPack)
 	fill(src, len(bytesSrc), 1)
@@ -116,7 +115,7 @@ func (c rowsCase) check(mem strip, r *rand.Rand, word func(r *rand.Rand, kpack i
 	}
 	from := int(uintptr(dst) - uintptr(unsafe.Pointer(unsafe.SliceData(mem.dst.mem))))
 	for i, twin := range twins {
-		if at, got, want := mismatchC(got, run(twin), from, spanC(ldd), ldd, row); at >= 0 {
+		if at, got, want := mismatchC(kern, got, run(twin), from, spanC(ldd), ldd, row); at >= 0 {
 			return report("byte %d of dst is %#x, twin %d makes it %#x", at-from, got, i, want)
 		}
 	}
@@ -135,7 +134,7 @@ func anyOperands(r *rand.Rand) func(r *rand.Rand, kpack int) uint32 {
 // of operands.
 func TestRows(t *testing.T) {
 	forRows(t, func(t *testing.T, kern *Kernel, typ Type) {
-		sizeC := rowsMaxM*kern.MR*(kern.NR*4+76) + canary
+		sizeC := rowsMaxM*kern.MR*(kern.NR*kern.Word+76) + canary
 		mem := strip{
 			newGuarded(t, rowsMaxM*kern.MR*rowsMaxPitch), newGuarded(t, kern.PanelB(rowsMaxWords)),
 			newGuarded(t, sizeC), newGuarded(t, sizeC),
@@ -145,7 +144,7 @@ func TestRows(t *testing.T) {
 		turn := 0
 		for _, words := range rowsDepths(kern, typ) {
 			for m := 1; m <= rowsMaxM; m++ {
-				for _, lda := range rowsPitches(words) {
+				for _, lda := range rowsPitches(kern, words) {
 					for _, atEnd := range []bool{true, false} {
 						turn++
 						if (raceEnabled || testing.Short() || kern.ISA == "Go") && turn%23 != 0 || words > 20 &&
@@ -171,18 +170,16 @@ func TestRows(t *testing.T) {
 // after one. The bits must be those of rows that lie one after the other.
 func TestRowsFenced(t *testing.T) {
 	forRows(t, func(t *testing.T, kern *Kernel, typ Type) {
-		pitch := kern.NR * 4
+		pitch := kern.NR * kern.Word
 		fences := newFenced(t, rowsMaxM*kern.MR)
-		near, b := aligned(rowsMaxM*kern.MR*rowsMaxWords*4), aligned(kern.PanelB(rowsMaxWords))
+		near, b := aligned(rowsMaxM*kern.PanelA(rowsMaxWords)), aligned(kern.PanelB(rowsMaxWords))
 		tiles := aligned(rowsMaxM * kern.MR * pitch)
 		view := func(p unsafe.Pointer, n int) []uint32 { return unsafe.Slice((*uint32)(p), n/4) }
 		r := rand.New(rand.NewPCG(45, uint64(typ)))
-		panelB := view(b, kern.PanelB(rowsMaxWords))
-		for i := range panelB {
-			panelB[i] = operands[0].word(r, kern.KPack)
-		}
+		fill := filler(kern, r, operands[0].word)
+		fill(b, kern.PanelB(rowsMaxWords), kern.KPack)
 		for _, words := range rowsDepths(kern, typ) {
-			row := words * 4
+			row := words * kern.Word
 			for m := 1; m <= rowsMaxM; m++ {
 				for _, atEnd := range []bool{true, false} {
 					a, lda := unsafe.Pointer(unsafe.SliceData(fences.mem)), 2*fences.page
@@ -191,9 +188,7 @@ func TestRowsFenced(t *testing.T) {
 					}
 					for i := range m * kern.MR {
 						from, to := view(unsafe.Add(a, i*lda), row), view(unsafe.Add(near, i*row), row)
-						for j := range from {
-							from[j] = operands[0].word(r, kern.KPack)
-						}
+						fill(unsafe.Add(a, i*lda), row, kern.KPack)
 						copy(to, from)
 					}
 					n := m * kern.MR * pitch
@@ -221,14 +216,22 @@ func mismatch(x, y []byte) int {
 	return -1
 }
 
-// mismatchC is mismatch for memory that holds rows of float32 from one byte on, in a span of bytes, and also returns
+// mismatchC is mismatch for memory that holds rows of sums of kern from one byte on, in a span of bytes, and also returns
 // the words there. In the rows, and nowhere else, one NaN is as good as another.
-func mismatchC(x, y []byte, from, span, pitch, row int) (at int, wordX, wordY uint32) {
-	for at := 0; at < len(x); at += 4 {
-		wordX, wordY := *(*uint32)(unsafe.Pointer(&x[at])), *(*uint32)(unsafe.Pointer(&y[at]))
-		in := at >= from && at < from+span && (at-from)%pitch < row
-		if wordX != wordY && !(in && sameBits(math.Float32frombits(wordX), math.Float32frombits(wordY))) {
-			return at, wordX, wordY
+func mismatchC(kern *Kernel, x, y []byte, from, span, pitch, row int) (at int, wordX, wordY uint64) {
+	in := func(at int) bool { return at >= from && at < from+span && (at-from)%pitch < row }
+	if kern.Sum == F64 {
+		return mismatchWords(x, y, in, float64s(kern).same)
+	}
+	return mismatchWords(x, y, in, float32s(kern).same)
+}
+
+func mismatchWords[W wordBits](x, y []byte, in func(at int) bool, same func(x, y W) bool) (at int, wordX, wordY uint64) {
+	size := int(unsafe.Sizeof(W(0)))
+	for at := 0; at < len(x); at += size {
+		wordX, wordY := *(*W)(unsafe.Pointer(&x[at])), *(*W)(unsafe.Pointer(&y[at]))
+		if wordX != wordY && !(in(at) && same(wordX, wordY)) {
+			return at, uint64(wordX), uint64(wordY)
 		}
 	}
 	return -1, 0, 0

@@ -47,18 +47,18 @@ func TestPolicy(t *testing.T) {
 				t.Errorf("tables call it %s, not %s", got, c.processor)
 			}
 			ks := register(c.cpu)
-			for typ, want := range []string{c.bf16, c.f16, c.f32} {
+			for typ, want := range map[Type]string{BF16: c.bf16, F16: c.f16, F32: c.f32} {
 				if !assembled {
 					want = "go"
 				}
 				chosen := choose(ks, Native)[typ]
 				if chosen.Name != want {
-					t.Errorf("%v: %s is chosen, want %s", Type(typ), chosen.Name, want)
+					t.Errorf("%v: %s is chosen, want %s", typ, chosen.Name, want)
 				}
 				for _, k := range ks {
-					why := k.Why(Type(typ))
-					if got := strings.HasPrefix(why, "chosen for "+Type(typ).String()+": "); got != (k == chosen) {
-						t.Errorf("%v: %s says %q, but %s is chosen", Type(typ), k.Name, why, chosen.Name)
+					why := k.Why(typ)
+					if got := strings.HasPrefix(why, "chosen for "+typ.String()+": "); got != (k == chosen) {
+						t.Errorf("%v: %s says %q, but %s is chosen", typ, k.Name, why, chosen.Name)
 					}
 				}
 			}
@@ -108,6 +108,9 @@ func TestSelect(t *testing.T) {
 		{F32, ",go", `asm: kernel "" of ",go" is unknown; choices: `},
 		{BF16, "gobf16, ,go", `asm: kernel "" of "gobf16, ,go" is unknown; choices: `},
 		{F32, ",", `asm: kernel "" of "," is unknown; choices: `},
+		{F64, "avx512", `asm: kernel "avx512" does not multiply f64; choices: `},
+		{F64, "go, gobf16", `asm: kernel "gobf16" does not multiply f64; choices: `},
+		{F32, "gof64", `asm: kernel "gof64" does not multiply f32; choices: `},
 		{Type(9), "", `asm: there is no type Type(9)`},
 	} {
 		k, err := Select(c.t, c.name)
@@ -195,8 +198,8 @@ func TestFeatures(t *testing.T) {
 
 // TestSelectSeveral pins a kernel for each of some types.
 func TestSelectSeveral(t *testing.T) {
-	const names = "gobf16, hopper-go,go"
-	for typ, want := range map[Type]string{BF16: "gobf16", E5M2: "gobf16", F16: "go", F32: "go"} {
+	const names = "gobf16, hopper-go,gof64,go"
+	for typ, want := range map[Type]string{BF16: "gobf16", E5M2: "gobf16", F16: "go", F32: "go", F64: "gof64"} {
 		if k, err := Select(typ, names); err != nil || k.Name != want {
 			t.Errorf("%v: %v, %v, want %s", typ, k, err, want)
 		}

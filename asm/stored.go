@@ -8,7 +8,7 @@ import "unsafe"
 // narrow panel is packed like any B whose rows of K lie NR elements apart.
 
 // Narrow reports whether stored panels of type t hold elements and not words.
-func (k *Kernel) Narrow(t Type) bool { return k.hopper == nil && t.Size()*k.KPack < 4 }
+func (k *Kernel) Narrow(t Type) bool { return k.hopper == nil && t.Size()*k.KPack < k.Word }
 
 // StoredB returns the bytes of a stored panel of B of type t, n elements of K deep.
 func (k *Kernel) StoredB(t Type, n int) int {

@@ -18,7 +18,7 @@ func TestStoreB(t *testing.T) {
 			}
 			t.Run(fmt.Sprint(typ), func(t *testing.T) {
 				const maxN, maxK = 80, 40
-				src := newGuarded(t, (maxN+5)*(maxK+5)*4)
+				src := newGuarded(t, (maxN+5)*(maxK+5)*kern.Word)
 				dst := newGuarded(t, kern.StoredB(typ, maxK)*((maxN+kern.NR-1)/kern.NR))
 				r := rand.New(rand.NewPCG(3, uint64(typ)))
 				for range 200 {
@@ -72,7 +72,7 @@ func TestStoreB(t *testing.T) {
 func TestRestoreB(t *testing.T) {
 	const maxK = 90
 	restore := func(t *testing.T, kern *Kernel) {
-		panel := newGuarded(t, kern.StoredB(F32, roundUp(maxK, maxProducts)))
+		panel := newGuarded(t, kern.StoredB(kern.wordType(), roundUp(maxK, maxProducts)))
 		r := rand.New(rand.NewPCG(31, 32))
 		for typ := range Type(numTypes) {
 			if !kern.Accepts(typ) {
@@ -83,7 +83,7 @@ func TestRestoreB(t *testing.T) {
 				n := kern.StoredB(typ, k)
 				p := panel.last(n)
 				made := unsafe.Slice((*byte)(p), n)
-				src := aligned(kern.NR * k * 4)
+				src := aligned(kern.NR * k * 8)
 				o.fill(r, typ, src, kern.NR*k*typ.Size())
 				kern.StoreB(typ, false)(p, src, kern.NR*typ.Size(), 1+r.IntN(kern.NR), k)
 				before := slices.Clone(made)
@@ -133,7 +133,7 @@ func TestRestoredMul(t *testing.T) {
 		if raceEnabled || testing.Short() {
 			rounds = 4
 		}
-		for typ := range Type(numTypes) {
+		for typ := range hopperTypes {
 			for i, oa := range hopperOperands {
 				for round := range rounds {
 					ob := hopperOperands[(i+round)%len(hopperOperands)]

@@ -120,7 +120,7 @@ func (c *streamCall) chain(m, n int, dst unsafe.Pointer, ldd int, add bool) (at 
 // total adds the sums of a block to those at dst, unless they are there.
 func (c *streamCall) total(m, n int, from unsafe.Pointer, pitch int, dst unsafe.Pointer, ldd int) {
 	if from != dst {
-		Combine(dst, ldd, from, pitch, m, n, 1, 1)
+		Combine(F32, dst, ldd, from, pitch, m, n, 1, 1)
 	}
 }
 

@@ -77,7 +77,7 @@ func (c panelsCase) check(
 	a, b, dst, want guarded, r *rand.Rand, word func(r *rand.Rand, kpack int) uint32, mul KernelFunc,
 ) error {
 	kern := c.kern
-	fill := filler(r, word)
+	fill := filler(c.kern, r, word)
 	panels := (c.n + kern.NR - 1) / kern.NR
 	stored := kern.StoredB(c.typ, c.k*kern.KPack)
 	pitch := stored + 64*r.IntN(2)
@@ -93,7 +93,7 @@ func (c panelsCase) check(
 	copy(wanted, got)
 	panelsGeneric(kern, mul, c.typ)(c.k, c.m, c.n, pa, pb, pitch, ref, ldd, c.add)
 	kern.StreamPanels(c.typ)(c.k, c.m, c.n, pa, pb, pitch, to, ldd, c.add)
-	if at, x, y := mismatchC(got, wanted, 0, span, ldd, c.n*4); at >= 0 {
+	if at, x, y := mismatchC(kern, got, wanted, 0, span, ldd, c.n*4); at >= 0 {
 		return fmt.Errorf("%v k=%d m=%d n=%d add=%v pitch=%d: row %d column %d of dst is %#x, want %#x",
 			c.typ, c.k, c.m, c.n, c.add, pitch, at/ldd, at%ldd/4, x, y)
 	}

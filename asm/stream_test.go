@@ -104,7 +104,7 @@ func (c streamCase) check(
 	if c.kContiguous {
 		lines, length = c.n, c.k
 	}
-	fillWords := filler(r, word)
+	fillWords := filler(c.kern, r, word)
 	fill := func(p unsafe.Pointer, bytes int) {
 		kpack := 1
 		if size == 2 {
@@ -146,7 +146,7 @@ func (c streamCase) check(
 		copy(wanted, got)
 		streamGeneric(c.kern, mul, c.typ, c.kContiguous)(c.k, c.m, c.n, a, b, stride, want, ldd, c.add)
 		c.kern.Stream(c.typ, c.kContiguous)(c.k, c.m, c.n, a, b, stride, dst, ldd, c.add)
-		if at, x, y := mismatchC(got, wanted, 0, spanC, ldd, c.n*4); at >= 0 {
+		if at, x, y := mismatchC(c.kern, got, wanted, 0, spanC, ldd, c.n*4); at >= 0 {
 			return fmt.Errorf("k=%d m=%d n=%d add=%v stride=%d atEnd=%v: row %d column %d is %#x, want %#x",
 				c.k, c.m, c.n, c.add, stride, atEnd, at/ldd, at%ldd/4, x, y)
 		}

@@ -31,7 +31,7 @@ func TestSweep(t *testing.T) {
 		}
 		for i := range turns {
 			for _, g := range []guarded{a, b, acc} {
-				fill := filler(r, operands[i%len(operands)].word)
+				fill := filler(kern, r, operands[i%len(operands)].word)
 				fill(g.first(len(g.mem)), len(g.mem), kern.KPack)
 			}
 			m, stride := 1+r.IntN(maxM), []int{maxPieces * SweepN * 2, 4096, 4096 + 64, 8192, maxStride}[r.IntN(5)]
@@ -78,7 +78,7 @@ func TestSweep(t *testing.T) {
 				for at := from; at < len(acc.mem); at += strip { // rows of A that do not exist may stay as they are
 					copy(acc.mem[at+m*row:at+tiles(m)*tile], want.mem[at+m*row:])
 				}
-				if at, got, want := mismatchC(acc.mem, want.mem, from, span, strip, tiles(m)*tile); at >= 0 {
+				if at, got, want := mismatchC(kern, acc.mem, want.mem, from, span, strip, tiles(m)*tile); at >= 0 {
 					t.Fatalf("%s, m=%d stride=%d strip=%d, %d calls: byte %d of strip %d is %#x, want %#x", name, m,
 						stride, strip, len(calls), (at-from)%strip, (at-from)/strip, got, want)
 				}

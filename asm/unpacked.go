@@ -42,19 +42,24 @@ func (k *Kernel) Unpacked(t Type) *Unpacked {
 }
 
 // vectorGeneric is the twin of the kernels for a vector: it multiplies the columns as rows of an A.
-func vectorGeneric(k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride int, dst unsafe.Pointer, add bool) {
+func vectorGeneric[F float](
+	k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride int, dst unsafe.Pointer, add bool,
+) {
+	size := int(unsafe.Sizeof(F(0)))
 	for k0 := 0; k0 < k; k0 += F32.Block() {
-		unpackedGeneric(n, 1, min(F32.Block(), k-k0),
-			unsafe.Add(b, k0*4), 4, stride, unsafe.Add(a, k0*stepA), stepA, dst, 4, add || k0 > 0)
+		unpackedGeneric[F](n, 1, min(F32.Block(), k-k0),
+			unsafe.Add(b, k0*size), size, stride, unsafe.Add(a, k0*stepA), stepA, dst, size, add || k0 > 0)
 	}
 }
 
 // vectorPanelsGeneric is the twin of the kernels for a vector by panels of stride bytes a row.
-func vectorPanelsGeneric(
+func vectorPanelsGeneric[F float](
 	k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride int, dst unsafe.Pointer, add bool,
 ) {
-	for nr, j := stride/4, 0; j < n; j += nr {
-		unpackedGeneric(1, min(nr, n-j), k, a, stepA, 0, unsafe.Add(b, j*k*4), stride, unsafe.Add(dst, j*4), 0, add)
+	size := int(unsafe.Sizeof(F(0)))
+	for nr, j := stride/size, 0; j < n; j += nr {
+		unpackedGeneric[F](1, min(nr, n-j), k, a, stepA, 0, unsafe.Add(b, j*k*size), stride,
+			unsafe.Add(dst, j*size), 0, add)
 	}
 }
 
@@ -63,17 +68,17 @@ const unpackedFlops = 8 << 20
 
 // unpackedGeneric is the twin of the kernels that multiply what is not packed; wordA is the bytes to the next element
 // of K in A, and rowA to the next row.
-func unpackedGeneric(
+func unpackedGeneric[F float](
 	m, n, k int, a unsafe.Pointer, wordA, rowA int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool,
 ) {
-	sums := make([]float32, n)
+	sums := make([]F, n)
 	for i := range m {
-		to := unsafe.Slice((*float32)(unsafe.Add(dst, i*ldd)), n)
+		to := unsafe.Slice((*F)(unsafe.Add(dst, i*ldd)), n)
 		clear(sums)
 		for kd := range k {
-			x := *(*float32)(unsafe.Add(a, i*rowA+kd*wordA))
-			for j, y := range unsafe.Slice((*float32)(unsafe.Add(b, kd*ldb)), n) {
-				sums[j] = fma32(x, y, sums[j])
+			x := *(*F)(unsafe.Add(a, i*rowA+kd*wordA))
+			for j, y := range unsafe.Slice((*F)(unsafe.Add(b, kd*ldb)), n) {
+				sums[j] = fma(x, y, sums[j])
 			}
 		}
 		for j, x := range sums {

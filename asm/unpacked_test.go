@@ -3,7 +3,6 @@ package asm
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"testing"
 	"unsafe"
@@ -30,7 +29,7 @@ const unpackedMaxK = 40
 // between rows of A and B is NaN, and between rows of C stays.
 func TestUnpacked(t *testing.T) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
-		if kern.Unpacked(F32) == nil {
+		if kern.Unpacked(kern.Sum) == nil {
 			t.Skip("packs")
 		}
 		for _, size := range []struct{ maxM, minN, maxN, pitch int }{{26, 1, 132, 1 << 10}, {4, 133, 540, 3 << 10}} {
@@ -41,7 +40,7 @@ func TestUnpacked(t *testing.T) {
 			for _, values := range operands {
 				t.Run(fmt.Sprintf("%s/%d", values.name, size.maxM), func(t *testing.T) {
 					r := rand.New(rand.NewPCG(1, 2))
-					fill := filler(r, values.word)
+					fill := filler(kern, r, values.word)
 					for m := 1; m <= size.maxM; m++ {
 						for n := size.minN; n <= size.maxN; n++ {
 							c := unpackedCase{kern: kern, m: m, n: n, k: 1 + r.IntN(unpackedMaxK), across: r.IntN(2) == 0,
@@ -95,13 +94,14 @@ func placed(
 
 // check compares the kernel with its twin and, payloads of NaN included, with that of panels.
 func (c unpackedCase) check(mem [3]guarded, r *rand.Rand, fill func(p unsafe.Pointer, n, kpack int)) error {
+	size := c.kern.Word
 	rows, cols := c.m, c.k // of A as they lie
 	if c.across {
 		rows, cols = c.k, c.m
 	}
 	place := func(g guarded, rows, cols int) (at unsafe.Pointer, pitch int, around []byte) {
-		pitch = cols*4 + 4*r.IntN(20)
-		at, around = placed(g, rows, pitch, cols*4, c.atEnd, fill)
+		pitch = cols*size + size*r.IntN(20)
+		at, around = placed(g, rows, pitch, cols*size, c.atEnd, fill)
 		return at, pitch, around
 	}
 	a, lda, aroundA := place(mem[0], rows, cols)
@@ -110,9 +110,9 @@ func (c unpackedCase) check(mem [3]guarded, r *rand.Rand, fill func(p unsafe.Poi
 	dstAt := int(uintptr(dst) - uintptr(unsafe.Pointer(unsafe.SliceData(around))))
 	before := [2][]byte{bytes.Clone(aroundA), bytes.Clone(aroundB)}
 
-	multiply, rowA, wordA := c.kern.Unpacked(F32).Along, lda, 4
+	multiply, rowA, wordA := c.kern.Unpacked(c.kern.Sum).Along, lda, size
 	if c.across {
-		multiply, rowA, wordA = c.kern.Unpacked(F32).Across, 4, lda
+		multiply, rowA, wordA = c.kern.Unpacked(c.kern.Sum).Across, size, lda
 	}
 	old := bytes.Clone(around)
 	multiply(c.m, c.n, c.k, a, lda, b, ldb, dst, ldd, c.add)
@@ -121,19 +121,23 @@ func (c unpackedCase) check(mem [3]guarded, r *rand.Rand, fill func(p unsafe.Poi
 	}
 	got := bytes.Clone(around)
 	copy(around, old)
-	unpackedGeneric(c.m, c.n, c.k, a, wordA, rowA, b, ldb, dst, ldd, c.add)
-	if at, x, y := mismatchC(got, around, dstAt, (c.m-1)*ldd+c.n*4, ldd, c.n*4); at >= 0 {
+	twin := unpackedGeneric[float32]
+	if c.kern.Sum == F64 {
+		twin = unpackedGeneric[float64]
+	}
+	twin(c.m, c.n, c.k, a, wordA, rowA, b, ldb, dst, ldd, c.add)
+	if at, x, y := mismatchC(c.kern, got, around, dstAt, (c.m-1)*ldd+c.n*size, ldd, c.n*size); at >= 0 {
 		return fmt.Errorf("%v, ldd %d: byte %d after C is %#08x, its twin has %#08x", c, ldd, at-dstAt, x, y)
 	}
 
 	kern := c.kern
 	panelsA, panelsB := (c.m+kern.MR-1)/kern.MR, (c.n+kern.NR-1)/kern.NR
-	packedA, packedB := make([]float32, panelsA*kern.PanelA(c.k)/4), make([]float32, panelsB*kern.PanelB(c.k)/4)
-	tiles := make([]float32, panelsA*kern.MR*kern.NR)
-	toA, toB, to := unsafe.Pointer(unsafe.SliceData(packedA)), unsafe.Pointer(unsafe.SliceData(packedB)),
-		unsafe.Pointer(unsafe.SliceData(tiles))
-	kern.PackA(F32, !c.across)(toA, a, lda, c.m, c.k)
-	kern.PackB(F32, false)(toB, b, ldb, c.n, c.k)
+	row := kern.NR * size
+	toA, toB := aligned(panelsA*kern.PanelA(c.k)), aligned(panelsB*kern.PanelB(c.k))
+	tiles := make([]byte, panelsA*kern.MR*row)
+	to := unsafe.Pointer(unsafe.SliceData(tiles))
+	kern.PackA(kern.Sum, !c.across)(toA, a, lda, c.m, c.k)
+	kern.PackB(kern.Sum, false)(toB, b, ldb, c.n, c.k)
 	for j := range c.n {
 		if j%kern.NR == 0 {
 			src := unsafe.Pointer(nil)
@@ -141,17 +145,15 @@ func (c unpackedCase) check(mem [3]guarded, r *rand.Rand, fill func(p unsafe.Poi
 				src = to
 				clear(tiles)
 				for i := range c.m {
-					row := old[dstAt+i*ldd+j*4:][:4*min(kern.NR, c.n-j)]
-					copy(unsafe.Slice((*byte)(unsafe.Pointer(&tiles[i*kern.NR])), len(row)), row)
+					copy(tiles[i*row:], old[dstAt+i*ldd+j*size:][:size*min(kern.NR, c.n-j)])
 				}
 			}
-			kern.Mul(c.k, panelsA, toA, unsafe.Add(toB, j/kern.NR*kern.PanelB(c.k)), src, -kern.NR*4, to, kern.NR*4)
+			kern.Mul(c.k, panelsA, toA, unsafe.Add(toB, j/kern.NR*kern.PanelB(c.k)), src, EndBlock(row), to, row)
 		}
 		for i := range c.m {
-			word := *(*uint32)(unsafe.Pointer(&got[dstAt+i*ldd+j*4]))
-			if want := math.Float32bits(tiles[i*kern.NR+j%kern.NR]); word != want {
-				return fmt.Errorf("%v: element (%d, %d) is %#08x, %#08x if the operands are packed", c, i, j, word,
-					want)
+			word := got[dstAt+i*ldd+j*size:][:size]
+			if want := tiles[i*row+j%kern.NR*size:][:size]; !bytes.Equal(word, want) {
+				return fmt.Errorf("%v: element (%d, %d) is %x, %x if the operands are packed", c, i, j, word, want)
 			}
 		}
 	}
@@ -161,75 +163,89 @@ func (c unpackedCase) check(mem [3]guarded, r *rand.Rand, fill func(p unsafe.Poi
 // TestUnpackedLong has more flops than one call of assembly may have, in tiles of both heights.
 func TestUnpackedLong(t *testing.T) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
-		u := kern.Unpacked(F32)
-		if u == nil {
+		u := kern.Unpacked(kern.Sum)
+		switch {
+		case u == nil:
 			t.Skip("packs")
-		}
-		m, n, k := 11*u.Rows+1, u.Columns-1, unpackedFlops/(2*u.Rows*u.Columns)/4
-		a, b, got, want := make([]float32, m*k), make([]float32, k*n), make([]float32, m*n), make([]float32, m*n)
-		r := rand.New(rand.NewPCG(3, 4))
-		for _, s := range [][]float32{a, b} {
-			for i := range s {
-				s[i] = r.Float32() - 0.5
-			}
-		}
-		at := func(s []float32) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
-		u.Along(m, n, k, at(a), k*4, at(b), n*4, at(got), n*4, false)
-		unpackedGeneric(m, n, k, at(a), 4, k*4, at(b), n*4, at(want), n*4, false)
-		for i := range got {
-			if got[i] != want[i] {
-				t.Fatalf("%dx%dx%d: element (%d, %d) is %v, want %v", m, n, k, i/n, i%n, got[i], want[i])
-			}
+		case kern.Sum == F64:
+			testUnpackedLong[float64](t, u)
+		default:
+			testUnpackedLong[float32](t, u)
 		}
 	})
+}
+
+func testUnpackedLong[F float](t *testing.T, u *Unpacked) {
+	size := int(unsafe.Sizeof(F(0)))
+	m, n, k := 11*u.Rows+1, u.Columns-1, unpackedFlops/(2*u.Rows*u.Columns)/4
+	a, b, got, want := make([]F, m*k), make([]F, k*n), make([]F, m*n), make([]F, m*n)
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, s := range [][]F{a, b} {
+		for i := range s {
+			s[i] = F(r.Float64() - 0.5)
+		}
+	}
+	at := func(s []F) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
+	u.Along(m, n, k, at(a), k*size, at(b), n*size, at(got), n*size, false)
+	unpackedGeneric[F](m, n, k, at(a), size, k*size, at(b), n*size, at(want), n*size, false)
+	for i := range got {
+		if got[i] != want[i] {
+			t.Fatalf("%dx%dx%d: element (%d, %d) is %v, want %v", m, n, k, i/n, i%n, got[i], want[i])
+		}
+	}
 }
 
 // TestVectorFunc multiplies a row by all small numbers of columns along K, and in panels, at either end of their
 // memory, and adds some products to what C holds. What lies between words of A and columns of B is NaN.
 func TestVectorFunc(t *testing.T) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
-		u := kern.Unpacked(F32)
+		u := kern.Unpacked(kern.Sum)
 		if u == nil {
 			t.Skip("packs")
 		}
+		along, panels := vectorGeneric[float32], vectorPanelsGeneric[float32]
+		if kern.Sum == F64 {
+			along, panels = vectorGeneric[float64], vectorPanelsGeneric[float64]
+		}
 		if f := u.Vector[VectorAlong]; f != nil {
-			t.Run("along", func(t *testing.T) { testVectorFunc(t, f, vectorGeneric, 1, 70) })
+			t.Run("along", func(t *testing.T) { testVectorFunc(t, kern, f, along, 1, 70) })
 		}
 		f := u.Vector[VectorPanels]
-		t.Run("panels", func(t *testing.T) { testVectorFunc(t, f, vectorPanelsGeneric, kern.NR, 5*kern.NR) })
+		t.Run("panels", func(t *testing.T) { testVectorFunc(t, kern, f, panels, kern.NR, 5*kern.NR) })
 	})
 }
 
 // testVectorFunc compares f with its twin for up to maxN columns, of which wide lie together.
-func testVectorFunc(t *testing.T, f, twin VectorFunc, wide, maxN int) {
+func testVectorFunc(t *testing.T, kern *Kernel, f, twin VectorFunc, wide, maxN int) {
 	const maxK, maxPad = 600, 3
+	size := kern.Word
 	var mem [3]guarded
-	for i, n := range []int{maxK * 4 * (maxPad + 1), maxN * (maxK + maxPad) * 4, maxN * 4} {
+	for i, n := range []int{maxK * size * (maxPad + 1), maxN * (maxK + maxPad) * size, maxN * size} {
 		mem[i] = newGuarded(t, n)
 	}
 	for _, values := range operands {
 		t.Run(values.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(5, 6))
-			fill := filler(r, values.word)
+			fill := filler(kern, r, values.word)
 			for n := 1; n <= maxN; n++ {
 				for _, k := range []int{1 + r.IntN(3), 4 + r.IntN(12), 16 * (1 + r.IntN(4)), 1 + r.IntN(maxK), 256,
 					257 + r.IntN(maxK-256)} {
-					stepA, stride, add, atEnd := 4+4*r.IntN(maxPad+1), 4*(k+r.IntN(maxPad+1)), r.IntN(2) == 0,
+					stepA, stride, add, atEnd := size+size*r.IntN(maxPad+1), size*(k+r.IntN(maxPad+1)), r.IntN(2) == 0,
 						r.IntN(2) == 0
 					apart := stride // bytes from what lies together to the next
 					if wide > 1 {
-						stride, apart = wide*4, k*wide*4
+						stride, apart = wide*size, k*wide*size
 					}
-					a, _ := placed(mem[0], k, stepA, 4, atEnd, fill)
-					b, _ := placed(mem[1], (n+wide-1)/wide, apart, k*wide*4, atEnd, fill)
-					dst, around := placed(mem[2], 1, 0, n*4, atEnd, fill)
+					a, _ := placed(mem[0], k, stepA, size, atEnd, fill)
+					b, _ := placed(mem[1], (n+wide-1)/wide, apart, k*wide*size, atEnd, fill)
+					dst, around := placed(mem[2], 1, 0, n*size, atEnd, fill)
 					old := bytes.Clone(around)
 					f(k, n, a, stepA, b, stride, dst, add)
 					got := bytes.Clone(around)
 					copy(around, old)
 					twin(k, n, a, stepA, b, stride, dst, add)
 					dstAt := int(uintptr(dst) - uintptr(unsafe.Pointer(unsafe.SliceData(around))))
-					if at, x, y := mismatchC(got, around, dstAt, n*4, n*4, n*4); at >= 0 {
+					if at, x, y := mismatchC(kern, got, around, dstAt, n*size, n*size, n*size); at >= 0 {
 						t.Fatalf("%d words, %d columns, step %d, stride %d, add %v, at the end %v: "+
 							"byte %d of C is %#08x, its twin has %#08x",
 							k, n, stepA, stride, add, atEnd, at-dstAt, x, y)
@@ -243,8 +259,8 @@ func testVectorFunc(t *testing.T, f, twin VectorFunc, wide, maxN int) {
 // TestVectorFuncLong has more words than one call of assembly may have, in K and in columns.
 func TestVectorFuncLong(t *testing.T) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
-		u := kern.Unpacked(F32)
-		if u == nil || u.Vector[VectorAlong] == nil {
+		u := kern.Unpacked(kern.Sum)
+		if u == nil || u.Vector[VectorAlong] == nil || kern.Sum != F32 {
 			t.Skip("has none")
 		}
 		at := func(s []float32) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
@@ -258,7 +274,7 @@ func TestVectorFuncLong(t *testing.T) {
 				}
 			}
 			u.Vector[VectorAlong](k, n, at(a), 4, at(b), k*4, at(got), false)
-			vectorGeneric(k, n, at(a), 4, at(b), k*4, at(want), false)
+			vectorGeneric[float32](k, n, at(a), 4, at(b), k*4, at(want), false)
 			for i := range got {
 				if got[i] != want[i] {
 					t.Fatalf("%d words, %d columns: sum %d is %v, want %v", k, n, i, got[i], want[i])

@@ -50,7 +50,7 @@ func (w *behind) next() (panel unsafe.Pointer, ahead asm.Packing) {
 		later = w.panel(w.at + 3)
 	}
 	if rest := now.n - w.done; rest > 0 {
-		w.packB(unsafe.Add(now.at, w.done/k.KPack*k.NR*4), now.k0, w.done, rest, now.col, now.col+now.cols)
+		w.packB(unsafe.Add(now.at, w.done/k.KPack*k.NR*k.Word), now.k0, w.done, rest, now.col, now.col+now.cols)
 	}
 	w.at, w.done = w.at+1, 0
 	if next.cols == k.NR {

@@ -100,7 +100,7 @@ func (cp *columnProgram) accumulators(mem unsafe.Pointer, col int) unsafe.Pointe
 	if cp.acc == nil {
 		return mem
 	}
-	return unsafe.Add(cp.acc, col*cp.PanelsA*cp.mapA.Width()*4)
+	return unsafe.Add(cp.acc, col*cp.PanelsA*cp.mapA.Width()*cp.Kernel.Word)
 }
 
 // stepA returns A's panels of a step of K.

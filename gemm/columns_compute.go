@@ -51,7 +51,7 @@ func (cp *columnProgram) computePanels(s *scratch, t *spin.Turn, item, from, to 
 	apart := (cp.SumsEach(cp.plan) - 1) * plan.CeilDiv(to-from, cp.Kernel.NR) * g.stripBytes
 	acc := cp.accumulators(unsafe.Add(chain, apart), from)
 	for ; step < last; step++ {
-		g.from, g.sums, g.chain, g.a.at = from, lines{acc, cp.Kernel.NR * 4}, chain, cp.stepA(step)
+		g.from, g.sums, g.chain, g.a.at = from, lines{acc, cp.Kernel.NR * cp.Kernel.Word}, chain, cp.stepA(step)
 		g.k0, g.n = cp.ColumnStep(cp.plan, step)
 		if cp.plan.B == plan.SweptB {
 			cp.sweep(&s.sweep, &g, t, step+1 < last)
@@ -68,14 +68,15 @@ func (cp *columnProgram) computePanels(s *scratch, t *spin.Turn, item, from, to 
 func (cp *columnProgram) computeStreamed(mem unsafe.Pointer, t *spin.Turn, item, col, n int) {
 	from, to := cp.stepsOf(item)
 	a := stepsOfA{cp.stepA(0), cp.bytesA(), cp.plan.Step}
-	sums, wait := lines{mem, n * 4}, lines{forward(cp.acc, col*4), cp.N * 4}
+	word := cp.Kernel.Word
+	sums, wait := lines{mem, n * word}, lines{forward(cp.acc, col*word), cp.N * word}
 	if item > 0 {
-		asm.CopyRows(sums.at, sums.pitch, wait.at, wait.pitch, cp.M, n*4)
+		asm.CopyRows(sums.at, sums.pitch, wait.at, wait.pitch, cp.M, n*word)
 	}
 	cp.streamSteps(a, from, to, col, n, sums, item > 0, t)
 	if item == cp.Items-1 {
 		cp.epilogue(sums, 0, col, cp.M, n)
 	} else {
-		asm.CopyRows(wait.at, wait.pitch, sums.at, sums.pitch, cp.M, n*4)
+		asm.CopyRows(wait.at, wait.pitch, sums.at, sums.pitch, cp.M, n*word)
 	}
 }

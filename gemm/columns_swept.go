@@ -39,10 +39,10 @@ func (cp *columnProgram) sweep(s *asm.Sweep, g *group, t *spin.Turn, goesOn bool
 	}
 	for col := from; col < end && ph.ends; col += k.NR {
 		if ph.added {
-			asm.Combine(at(g.sums.at, col), k.NR*4, at(g.chain, col), k.NR*4, cp.M, k.NR, 1, 1)
+			asm.Combine(k.Sum, at(g.sums.at, col), k.NR*k.Word, at(g.chain, col), k.NR*k.Word, cp.M, k.NR, 1, 1)
 		}
 		if ph.last {
-			cp.epilogue(lines{at(g.sums.at, col), k.NR * 4}, 0, col, cp.M, k.NR)
+			cp.epilogue(lines{at(g.sums.at, col), k.NR * k.Word}, 0, col, cp.M, k.NR)
 		}
 	}
 	if g.from = end; end < g.to { // nothing need lie after the last

@@ -25,7 +25,7 @@ const edgeCols = 8
 // before to. Their accumulators at acc are tile by tile for each panel of A.
 func (cp *columnProgram) multiplyTurned(acc, tail unsafe.Pointer, t *spin.Turn, item, col, to, tiles int) {
 	k := cp.Kernel
-	pitch, pitchB, unit := k.NR*4, cp.b.pitch(), k.KStep(cp.b.elem)*k.KPack
+	pitch, pitchB, unit := k.NR*k.Word, cp.b.pitch(), k.KStep(cp.b.elem)*k.KPack
 	lineTail, high := unit*cp.b.elem.Size(), tiles*k.MR
 	at := min(col, cp.N-k.MR) // the last columns may be multiplied again
 	chain := unsafe.Add(tail, high*lineTail)
@@ -58,6 +58,6 @@ func (cp *columnProgram) multiplyTurned(acc, tail unsafe.Pointer, t *spin.Turn, 
 	}
 	for i := 0; i < cp.PanelsA && last == cp.Steps; i++ {
 		row, sums := i*k.NR, unsafe.Add(acc, (i*high+col-at)*pitch)
-		cp.storeTransposed(cp.c.at(row, col), lines{sums, k.NR * 4}, min(high, to-col), min(k.NR, cp.M-row))
+		cp.storeTransposed(cp.c.at(row, col), lines{sums, k.NR * k.Word}, min(high, to-col), min(k.NR, cp.M-row))
 	}
 }

@@ -20,7 +20,8 @@ const maxNR = 64
 // more if C has 16 bits.
 func (p *product) epilogue(acc lines, row, col, rows, cols int) {
 	for j := 0; j < cols; j += maxNR {
-		to, from, n := p.c.at(row, col+j), lines{unsafe.Add(acc.at, j*4), acc.pitch}, min(cols-j, maxNR)
+		to, from := p.c.at(row, col+j), lines{unsafe.Add(acc.at, j*p.Kernel.Word), acc.pitch}
+		n := min(cols-j, maxNR)
 		if p.c.trans { // as only a packed B leaves it: the operands could not change places
 			p.storeTransposed(to, from, rows, n)
 		} else {
@@ -31,12 +32,13 @@ func (p *product) epilogue(acc lines, row, col, rows, cols int) {
 
 // storeTransposed is store for the transpose of rows x cols accumulators.
 func (p *product) storeTransposed(to unsafe.Pointer, acc lines, rows, cols int) {
-	const width = asm.TransposeWidth
-	var turned [maxNR * width]float32
+	const pitch = asm.TransposeBytes
+	var turned [maxNR * pitch]byte
+	width := pitch / p.Kernel.Word
 	for i := 0; i < rows; i += width {
 		n := min(width, rows-i)
-		asm.Transpose(unsafe.Pointer(&turned), acc.row(i), acc.pitch, n, cols)
-		p.store(unsafe.Add(to, i*p.c.elem.Size()), lines{unsafe.Pointer(&turned), width * 4}, cols, n)
+		asm.Transpose(p.Kernel.Sum, unsafe.Pointer(&turned), acc.row(i), acc.pitch, n, cols)
+		p.store(unsafe.Add(to, i*p.c.elem.Size()), lines{unsafe.Pointer(&turned), pitch}, cols, n)
 	}
 }
 
@@ -47,7 +49,7 @@ const oldRows = 16
 func (p *product) store(to unsafe.Pointer, acc lines, rows, cols int) {
 	ldc := p.c.pitch()
 	switch {
-	case p.c.elem == asm.F32:
+	case p.c.elem == p.Kernel.Sum:
 		p.complete(to, lines{to, ldc}, acc, rows, cols)
 	case p.beta != 0:
 		p.storeOnOld(to, acc, rows, cols)
@@ -101,6 +103,9 @@ func (p *product) withoutK(ctx context.Context) error {
 func (p *product) setFinish(asked *finishing) error {
 	if *asked == (finishing{any: true}) { // nothing, after all
 		return nil
+	}
+	if p.Elem == asm.F64 {
+		return fmt.Errorf("gemm: scales, biases and activations are applied to sums in float32; the operands hold %v", p.Elem)
 	}
 	f := finishes.Get().(*finish)
 	*f = finish{scales: f.scales[:0], activation: asked.activation, first: p.c.ptr, pitch: p.c.pitch()}
@@ -174,8 +179,8 @@ func (p *product) complete(to unsafe.Pointer, dst, acc lines, rows, cols int) {
 // combine applies alpha and beta, in the product's arithmetic.
 func (p *product) combine(dst, acc lines, rows, cols int) {
 	if p.Kernel.Arithmetic == asm.Hopper {
-		asm.CombineHopper(p.c.elem, dst.at, dst.pitch, acc.at, acc.pitch, rows, cols, p.alpha, p.beta)
+		asm.CombineHopper(p.c.elem, dst.at, dst.pitch, acc.at, acc.pitch, rows, cols, float32(p.alpha), float32(p.beta))
 		return
 	}
-	asm.Combine(dst.at, dst.pitch, acc.at, acc.pitch, rows, cols, p.alpha, p.beta)
+	asm.Combine(p.Kernel.Sum, dst.at, dst.pitch, acc.at, acc.pitch, rows, cols, p.alpha, p.beta)
 }

@@ -177,7 +177,7 @@ func pick[T gemm.Element](row, seeds []T, at, step int) {
 
 const seedCount = 1<<18 - 5
 
-var allSeeds [5]any // of every type, as tests come to need them
+var allSeeds [6]any // of every type, as tests come to need them
 
 // seedsOf returns ordinary numbers.
 func seedsOf[T gemm.Element]() []T {
@@ -217,6 +217,8 @@ func canary[T gemm.Element]() (v T) {
 		*p = 0xff55
 	case *float32:
 		*p = math.Float32frombits(0xffd5aa55)
+	case *float64:
+		*p = math.Float64frombits(0xfff5aa55aa55aa55)
 	case *fp8.E4M3:
 		*p = 0xff
 	case *fp8.E5M2:
@@ -234,6 +236,8 @@ func from[T gemm.Element](f float32) (v T) {
 		*p = float16.Fromfloat32(f)
 	case *float32:
 		*p = f
+	case *float64:
+		*p = float64(f)
 	case *fp8.E4M3:
 		*p = fp8.E4M3FromFloat32(f)
 	case *fp8.E5M2:
@@ -250,6 +254,8 @@ func to[T gemm.Element](v T) float32 {
 		return v.Float32()
 	case float32:
 		return v
+	case float64:
+		return float32(v)
 	case fp8.E4M3:
 		return v.Float32()
 	case fp8.E5M2:
@@ -260,14 +266,16 @@ func to[T gemm.Element](v T) float32 {
 
 // bitsOf returns the representation of v, which unlike v compares equal to
 // itself if v is a NaN.
-func bitsOf[T gemm.Element](v T) uint32 {
+func bitsOf[T gemm.Element](v T) uint64 {
 	switch unsafe.Sizeof(v) {
 	case 1:
-		return uint32(*(*uint8)(unsafe.Pointer(&v)))
+		return uint64(*(*uint8)(unsafe.Pointer(&v)))
 	case 2:
-		return uint32(*(*uint16)(unsafe.Pointer(&v)))
+		return uint64(*(*uint16)(unsafe.Pointer(&v)))
+	case 4:
+		return uint64(*(*uint32)(unsafe.Pointer(&v)))
 	default:
-		return *(*uint32)(unsafe.Pointer(&v))
+		return *(*uint64)(unsafe.Pointer(&v))
 	}
 }
 
@@ -281,6 +289,8 @@ func typeOf[T gemm.Element]() asm.Type {
 		return asm.E4M3
 	case fp8.E5M2:
 		return asm.E5M2
+	case float64:
+		return asm.F64
 	}
 	return asm.F32
 }

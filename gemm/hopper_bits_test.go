@@ -40,7 +40,7 @@ func model[O gemm.Output, I gemm.Element](t *testing.T, s spec) []O {
 		words := make([]hopper.Word, 0, steps*arith.L)
 		for l := range steps * arith.L {
 			if l < s.k {
-				u := bitsOf(at(l))
+				u := uint32(bitsOf(at(l)))
 				if format == hopper.TF32 {
 					u = tf32.RoundBits(u)
 				}

@@ -52,8 +52,8 @@ func TestHopperNaN(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got := [3]uint32{bitsOf(wide.Data[0]), bitsOf(brain.Data[0]), bitsOf(half.Data[0])}
-		if want := [3]uint32{0x7fffffff, 0x7fff, 0x7fff}; got != want {
+		got := [3]uint64{bitsOf(wide.Data[0]), bitsOf(brain.Data[0]), bitsOf(half.Data[0])}
+		if want := [3]uint64{0x7fffffff, 0x7fff, 0x7fff}; got != want {
 			t.Errorf("%s: f32, bf16 and f16 %#x, want %#x", tc.name, got, want)
 		}
 	}
@@ -67,7 +67,7 @@ func TestHopperNaNAnywhere(t *testing.T) {
 }
 
 func testHopperNaNAnywhere[O gemm.Output, I gemm.Element](t *testing.T) {
-	canonical := uint32(0x7fff)
+	canonical := uint64(0x7fff)
 	if typeOf[O]() == asm.F32 {
 		canonical = 0x7fffffff
 	}

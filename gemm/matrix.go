@@ -13,12 +13,12 @@ import (
 
 // Element is the set of types a [Matrix] may hold.
 type Element interface {
-	bf16.BF16 | float16.Float16 | float32 | fp8.E4M3 | fp8.E5M2
+	bf16.BF16 | float16.Float16 | float32 | float64 | fp8.E4M3 | fp8.E5M2
 }
 
 // Output is the set of types that C may hold.
 type Output interface {
-	bf16.BF16 | float16.Float16 | float32
+	bf16.BF16 | float16.Float16 | float32 | float64
 }
 
 // Matrix is a row-major view of Rows x Cols elements: element (i, j) is Data[i*Stride+j]. Stride counts elements and
@@ -107,6 +107,8 @@ func elementType[T Element]() asm.Type {
 	switch unsafe.Sizeof(z) {
 	case 4:
 		return asm.F32
+	case 8:
+		return asm.F64
 	case 2:
 		if _, is := any(z).(bf16.BF16); is {
 			return asm.BF16

@@ -95,11 +95,15 @@ func (v *view) set(m AnyMatrix) bool {
 		m.viewTo(v)
 	case Matrix[float32]:
 		m.viewTo(v)
+	case Matrix[float64]:
+		m.viewTo(v)
 	case *Packed[bf16.BF16]:
 		m.viewTo(v)
 	case *Packed[float16.Float16]:
 		m.viewTo(v)
 	case *Packed[float32]:
+		m.viewTo(v)
+	case *Packed[float64]:
 		m.viewTo(v)
 	default:
 		if isNil(m) {

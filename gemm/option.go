@@ -16,7 +16,7 @@ import (
 // building and passing them allocates nothing.
 type Option struct {
 	kind optionKind
-	f    float32
+	f    float64
 	n    [3]int
 	at   [2]unsafe.Pointer // vectors of n[0] and n[1] elements, a name of n[0] bytes, Stats or Trace
 	ctx  context.Context
@@ -48,10 +48,16 @@ const (
 var ofCall = [numOptions]string{optContext: "WithContext", optStats: "WithStats", optTrace: "WithTrace"}
 
 // WithAlpha sets the factor of the product, also of one with K = 0. The default is 1.
-func WithAlpha(alpha float32) Option { return Option{kind: optAlpha, f: alpha} }
+func WithAlpha(alpha float32) Option { return WithAlpha64(float64(alpha)) }
 
 // WithBeta sets the factor of C's old value. The default is 0, which never reads C: NaNs in it do not survive.
-func WithBeta(beta float32) Option { return Option{kind: optBeta, f: beta} }
+func WithBeta(beta float32) Option { return WithBeta64(float64(beta)) }
+
+// WithAlpha64 is [WithAlpha] for products of float64. Others take the factor rounded to float32.
+func WithAlpha64(alpha float64) Option { return Option{kind: optAlpha, f: alpha} }
+
+// WithBeta64 is [WithBeta] for products of float64. Others take the factor rounded to float32.
+func WithBeta64(beta float64) Option { return Option{kind: optBeta, f: beta} }
 
 // WithContext cancels the product when ctx is done. Multiply then returns ctx's error, or [context.Canceled] if ctx
 // has none although its Done channel is closed, after every worker has left the operands; C holds a mixture of old
@@ -179,7 +185,7 @@ func (o *Option) vector(i int) vector { return vector{(*float32)(o.at[i]), o.n[i
 
 // settings is what the options amount to.
 type settings struct {
-	alpha, beta float32
+	alpha, beta float64
 	finishing   finishing
 	ctx         context.Context
 	kernel      string

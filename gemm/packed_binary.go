@@ -21,7 +21,7 @@ import (
 //	offset  bytes
 //	 0       8     "LHPACKED"
 //	 8       4     version of this form: 1 had elements of float32 for Hopper's arithmetic truncated, not rounded
-//	12       4     element type, an asm.Type and 1: 1 bf16, 2 f16, 3 f32, 4 e4m3, 5 e5m2
+//	12       4     element type, an asm.Type and 1: 1 bf16, 2 f16, 3 f32, 4 e4m3, 5 e5m2, 6 f64
 //	16      32     name of the kernel, padded with zeros
 //	48      20     MR, NR, KPack, KStep, and the bytes of a panel one stage deep
 //	68       4     elements of K in a stage

@@ -65,7 +65,7 @@ func (s *settings) selectKernel(t asm.Type, packed *asm.Kernel) (*asm.Kernel, er
 
 // checkKernel reports whether the kernel that s or LEAFHOPPER_KERNEL pins can run at all.
 func (s *settings) checkKernel() (err error) {
-	for _, t := range [...]asm.Type{asm.F32, asm.F16, asm.BF16} {
+	for _, t := range [...]asm.Type{asm.F64, asm.F32, asm.F16, asm.BF16} {
 		if _, err = asm.SelectArithmetic(t, s.arithmetic, s.kernel); err == nil {
 			return nil
 		}
@@ -158,9 +158,11 @@ func check(c, a, b *view, arith Arithmetic) error {
 	}
 	switch {
 	case is8Bit(c.elem):
-		return fmt.Errorf("gemm: C holds %v; it may hold bf16, f16 or f32", c.elem)
+		return fmt.Errorf("gemm: C holds %v; it may hold bf16, f16, f32 or f64", c.elem)
 	case a.elem != b.elem && !(is8Bit(a.elem) || is8Bit(b.elem)):
 		return fmt.Errorf("gemm: A holds %v but B holds %v", a.elem, b.elem)
+	case (a.elem == asm.F64) != (c.elem == asm.F64), (b.elem == asm.F64) != (c.elem == asm.F64):
+		return fmt.Errorf("gemm: A holds %v, B %v and C %v: if one holds f64, all have to", a.elem, b.elem, c.elem)
 	case arith != Native && is8Bit(a.elem) != is8Bit(b.elem):
 		return fmt.Errorf("gemm: A holds %v but B holds %v: "+
 			"one of 8 bits and one of more are multiplied in %v arithmetic only", a.elem, b.elem, Native)

@@ -14,7 +14,7 @@ type product struct {
 	plan.Problem
 	plan        *plan.Plan // how it is computed, once that is decided
 	c, a, b     view
-	alpha, beta float32
+	alpha, beta float64
 	finish      *finish // or nil
 	first       int     // element of K of a packed B that counts as the first
 	finishesInC bool    // sums that are elements of C have only to be finished there, while a cache has them

@@ -124,15 +124,15 @@ func (r *ringProgram) Compute(stage, item, cta, slab int) {
 	}
 	k0, depth := r.StepOf(step)
 	k, words := r.Kernel, r.Words(depth)
-	sums := (cta*r.RowSlabs*r.SlabRows+at)*r.BN*4 + from*r.SlabRows*4
+	sums := ((cta*r.RowSlabs*r.SlabRows+at)*r.BN + from*r.SlabRows) * k.Word
 	g := group{
 		strip: strip{row: first + at, rows: rows, chain: forward(r.chain, sums)},
 		from:  col + from, to: col + to, k0: k0, n: depth,
 	}
-	g.sums = lines{unsafe.Add(r.acc, sums), k.NR * 4}
+	g.sums = lines{unsafe.Add(r.acc, sums), k.NR * k.Word}
 	g.a.at = unsafe.Pointer(unsafe.SliceData(r.slotA(stage, cta)[at/k.MR*k.PanelA(words):]))
 	if r.Steps > 1 { // otherwise strips take turns with one's accumulators
-		g.stripBytes = r.SlabRows * k.NR * 4
+		g.stripBytes = r.SlabRows * k.NR * k.Word
 	}
 	if r.plan.B == plan.SlotsOfB {
 		g.b = unsafe.Pointer(unsafe.SliceData(r.slotB(stage)[from/k.NR*k.PanelB(words):]))

@@ -46,7 +46,10 @@ func TestEdges(t *testing.T) {
 				ms, ns, ks = ms[:2], ns[:2], ks[:3]
 			}
 			verify := verify[float32, float32]
-			if !k.Accepts(asm.F32) {
+			switch {
+			case k.Accepts(asm.F64):
+				verify = pairings[len(pairings)-1].verify
+			case !k.Accepts(asm.F32):
 				verify = verifyBF16
 			}
 			i := 0

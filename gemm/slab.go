@@ -33,7 +33,7 @@ func (in *slab) runAlone() {
 // packed, unless B is, and multiplied by all of A.
 func (in *slab) runPanels(from, to int) {
 	var b unsafe.Pointer
-	pitch := in.Kernel.NR * 4
+	pitch := in.Kernel.NR * in.Kernel.Word
 	g := group{strip: strip{rows: in.M}, from: from, to: to, stripBytes: pitch}
 	sums := lines{in.c.at(0, from), in.c.pitch()}
 	if in.room != (plan.Room{}) {

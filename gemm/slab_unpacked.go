@@ -14,7 +14,7 @@ func (in *slab) runUnpacked(from, to int) {
 	var s *scratch              // for sums that are not C's elements
 	if !in.Direct() {
 		s = scratches.Get().(*scratch)
-		wide, high = min(wide, maxNR/in.Kernel.NR*in.Kernel.NR), min(high, plan.ScratchBytes/(maxNR*4))
+		wide, high = min(wide, maxNR/in.Kernel.NR*in.Kernel.NR), min(high, plan.ScratchBytes/(maxNR*in.Kernel.Word))
 	}
 	if limit := plan.CallLimit(in.Kernel); plan.FlopsOf(high, wide, depth) > limit {
 		high = max(1, limit/plan.FlopsOf(u.Rows, wide, depth)) * u.Rows
@@ -23,7 +23,7 @@ func (in *slab) runUnpacked(from, to int) {
 		for row := 0; row < in.M; row += high {
 			rows, cols, sums := min(high, in.M-row), min(wide, to-from), lines{in.c.at(row, from), in.c.pitch()}
 			if s != nil {
-				sums = lines{s.at(), maxNR * 4}
+				sums = lines{s.at(), maxNR * in.Kernel.Word}
 			}
 			for k0 := 0; k0 < in.K; k0 += depth {
 				n, a := min(depth, in.K-k0), in.a.at(row, k0)

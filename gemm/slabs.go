@@ -67,7 +67,7 @@ func (sp *slabProgram) sumsAt(block int) int {
 	if !sp.dots() {
 		block = max(0, block-sp.Span+1)
 	}
-	return block * sp.M * sp.N * 4
+	return block * sp.M * sp.N * sp.Kernel.Word
 }
 
 // use lays out the memory for the sums.
@@ -115,10 +115,10 @@ func (sp *slabProgram) slice(in *slab, row, block, blocks int) {
 	} else {
 		in.b.ptr = sp.b.at(k0, 0)
 	}
-	in.c = view{rows: in.M, cols: in.N, stride: in.N, elem: asm.F32}
-	in.c.ptr = unsafe.Add(sp.sums, sp.sumsAt(block)+row*sp.N*4)
+	in.c = view{rows: in.M, cols: in.N, stride: in.N, elem: in.Kernel.Sum}
+	in.c.ptr = unsafe.Add(sp.sums, sp.sumsAt(block)+row*sp.N*in.Kernel.Word)
 	in.alpha, in.beta, in.finish, in.finishesInC = 1, 0, nil, false
-	in.Out, in.PitchC, in.Plain = asm.F32, in.c.pitch(), true
+	in.Out, in.PitchC, in.Plain = in.Kernel.Sum, in.c.pitch(), true
 	in.past = false
 	in.room, _ = in.Problem.Room(sp.plan, in.M, sp.Cols) // whose sums may lie in this C
 }
@@ -126,12 +126,13 @@ func (sp *slabProgram) slice(in *slab, row, block, blocks int) {
 // addUp adds up the sums of the columns from .. to-1 of a slab, and makes C of them.
 func (sp *slabProgram) addUp(slab, from, to int) {
 	row, end := sp.RowsOf(slab/sp.Across, sp.M)
-	sums, pitch, size := unsafe.Add(sp.sums, (row*sp.N+from)*4), sp.N*4, sp.M*sp.N
+	word, size := sp.Kernel.Word, sp.M*sp.N
+	sums, pitch := unsafe.Add(sp.sums, (row*sp.N+from)*word), sp.N*word
 	if sp.dots() {
 		addBlocks(sums, size, sp.Blocks())
 	} else {
 		for i := 1; i <= sp.Blocks()-sp.Span; i++ {
-			asm.Combine(sums, pitch, unsafe.Add(sums, i*size*4), pitch, end-row, to-from, 1, 1)
+			asm.Combine(sp.Kernel.Sum, sums, pitch, unsafe.Add(sums, i*size*word), pitch, end-row, to-from, 1, 1)
 		}
 	}
 	sp.epilogue(lines{sums, pitch}, row, from, end-row, to-from)

@@ -34,16 +34,16 @@ const (
 func (p *product) multiply(s *strip, ph phase, t *spin.Turn) {
 	k := p.Kernel
 	c := lines{p.c.at(s.row, s.col), p.c.pitch()}
-	src, lds, dst, adds := p.places(ph, s.sums, lines{s.chain, k.NR * 4})
+	src, lds, dst, adds := p.places(ph, s.sums, lines{s.chain, k.NR * k.Word})
 	final := ph.last && !ph.apart()
 	direct, rounds := final && (p.Direct() || p.finishesInC), final && p.Rounds()
 	stores := p.Kernel.Stores(p.c.elem)
 	if p.past && !p.finishesInC {
 		stores |= asm.StorePast
 	}
-	tile, lda, step := k.PanelA(s.words), 4, k.MR*4 // bytes of A between tiles, and between rows and words of one
+	tile, lda, step := k.PanelA(s.words), k.Word, k.MR*k.Word // bytes of A between tiles, and between rows and words of one
 	if s.a.pitch != 0 {
-		tile, lda, step = k.MR*s.a.pitch, s.a.pitch, 4
+		tile, lda, step = k.MR*s.a.pitch, s.a.pitch, k.Word
 	}
 	a := s.a.at
 	for row := 0; row < s.rows; {
@@ -73,13 +73,13 @@ func (p *product) multiply(s *strip, ph phase, t *spin.Turn) {
 			k.Strip(s.words, n, unsafe.Add(a, -over*lda), s.b, from, lds, at, to.pitch, s.a.pitch, store)
 		}
 		if adds {
-			asm.Combine(s.sums.row(row), s.sums.pitch, at, to.pitch, rows, k.NR, 1, 1)
+			asm.Combine(k.Sum, s.sums.row(row), s.sums.pitch, at, to.pitch, rows, k.NR, 1, 1)
 		}
 		switch {
 		case inC && p.finishesInC:
 			p.complete(at, lines{at, to.pitch}, lines{at, to.pitch}, rows, s.cols)
 		case ph.last && !inC:
-			p.epilogue(lines{s.sums.row(row + over), k.NR * 4}, s.row+row, s.col, rows, s.cols)
+			p.epilogue(lines{s.sums.row(row + over), k.NR * k.Word}, s.row+row, s.col, rows, s.cols)
 		}
 		t.Did(n * plan.TileFlops(k, s.words)) // also of what C lacks to whole tiles
 		if row += rows; row < s.rows {

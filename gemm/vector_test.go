@@ -19,6 +19,7 @@ func TestVector(t *testing.T) {
 	t.Run("bf16-f32", testVector[float32, bf16.BF16])
 	t.Run("f16-bf16", testVector[bf16.BF16, float16.Float16])
 	t.Run("f32-f32", testVector[float32, float32])
+	t.Run("f64-f64", testVector[float64, float64])
 }
 
 func testVector[O gemm.Output, I gemm.Element](t *testing.T) {

@@ -31,6 +31,7 @@ var pairings = []struct {
 	{"f32-f32", asm.F32, verify[float32, float32]},
 	{"f32-bf16", asm.F32, verify[bf16.BF16, float32]},
 	{"f32-f16", asm.F32, verify[float16.Float16, float32]},
+	{"f64-f64", asm.F64, verify[float64, float64]}, // the last one
 }
 
 // verify computes s and checks every element of C, and that nothing else was

@@ -221,7 +221,9 @@ func (q *Problem) cutItems(g *Plan) {
 }
 
 // BytesStrip returns the bytes of the accumulators of a panel of columns.
-func (q *Problem) BytesStrip(g *Plan) int { return g.Columns.PanelsA * q.Kernel.MR * q.Kernel.NR * 4 }
+func (q *Problem) BytesStrip(g *Plan) int {
+	return g.Columns.PanelsA * q.Kernel.MR * q.Kernel.NR * q.Kernel.Word
+}
 
 // BytesAcc returns the bytes of the accumulators that outlast an item: of all columns, or 0 if there is one item.
 func (q *Problem) BytesAcc(g *Plan) int {
@@ -229,7 +231,7 @@ func (q *Problem) BytesAcc(g *Plan) int {
 		return 0
 	}
 	high, _ := q.panelOfA(g.B, 0)
-	return g.Columns.PanelsA * high * RoundUp(q.N, q.Kernel.NR) * 4
+	return g.Columns.PanelsA * high * RoundUp(q.N, q.Kernel.NR) * q.Kernel.Word
 }
 
 // BehindBytes returns the bytes of the two panels of B that are packed and multiplied by turns.

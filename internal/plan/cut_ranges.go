@@ -27,7 +27,7 @@ func (q *Problem) mostRanges(workers int) int {
 		q.On.FetchRows > 0 && CeilDiv(q.M, k.MR)*CeilDiv(q.N, k.NR) >= workers {
 		return 1
 	}
-	return max(1, min(q.Blocks(), slabsEach*workers, sharedBytes/4/q.M/q.N))
+	return max(1, min(q.Blocks(), slabsEach*workers, sharedBytes/k.Word/q.M/q.N))
 }
 
 // spills reports whether a cache of so many bytes has too few sets for what a worker reads of a B where it lies, so
@@ -44,7 +44,7 @@ func (q *Problem) adds(cut *SlabCut, workers int) float64 {
 		return 0
 	}
 	sums := float64(q.Blocks() - cut.Span)
-	if (sums+1)*float64(q.M)*float64(q.N)*4 > sharedBytes {
+	if (sums+1)*float64(q.M)*float64(q.N)*float64(q.Kernel.Word) > sharedBytes {
 		return math.Inf(1)
 	}
 	elements := CeilDiv(cut.Count, workers) * min(cut.Rows, q.M) * min(cut.Cols, q.N)

@@ -67,7 +67,7 @@ func (q *Problem) cutRing(g *RingCut, c Crowd, bare, tall bool) {
 func (g *RingCut) cutC(q *Problem, most int, tall bool) {
 	cta, across := ctaRows, most
 	if tall {
-		most, across = max(leastTall, min(q.On.l2/2/(4*StageWords), mostTall)), tallCols
+		most, across = max(leastTall, min(q.On.l2/2/(q.Kernel.Word*StageWords), mostTall)), tallCols
 		cta = most
 	}
 	rows, cols := balance(q.M, most), min(cmp.Or(q.Asked.N, balance(q.N, across)), q.N)
@@ -138,7 +138,7 @@ func (g *RingCut) layOut(k *asm.Kernel, bare bool) {
 	job := min(max(g.Stage()/(2*g.workers), minJob), maxJob)
 	g.JobRows = min(max(1, job/panelA)*k.MR, g.BM)
 	g.JobCols = min(max(1, job/panelB)*k.NR, g.BN)
-	g.BytesAcc = g.CTAs * g.RowSlabs * g.SlabRows * g.BN * 4
+	g.BytesAcc = g.CTAs * g.RowSlabs * g.SlabRows * g.BN * k.Word
 	if g.Steps > g.blockSteps && g.blockSteps > 1 {
 		g.BytesChain = g.BytesAcc
 	}

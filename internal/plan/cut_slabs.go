@@ -140,8 +140,8 @@ func (q *Problem) Room(g *Plan, rows, cols int) (r Room, enough bool) {
 		sum += float64(panels) * float64(k.PanelA(words))
 	}
 	if inC := g.A == RowsOfA && k.Edge() != nil && q.Direct(); !inC || g.Sums == InScratch {
-		r.Acc = panels * k.MR * k.NR * 4
-		sum += float64(strips*panels) * float64(k.MR*k.NR*4)
+		r.Acc = panels * k.MR * k.NR * k.Word
+		sum += float64(strips*panels) * float64(k.MR*k.NR*k.Word)
 	}
 	return r, sum <= ScratchBytes-2*tile.SlotAlign
 }

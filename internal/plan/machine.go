@@ -55,18 +55,18 @@ type Pretended struct {
 
 // Machines are those that can be pretended.
 var Machines = []Pretended{
-	{"zen3", "avx2", Machine{Name: "zen3", L2: 512 << 10, L3: 32 << 20}},
-	{"zen4", "avx512bf16 avx512 avx2", Machine{Name: "zen4", L2: 1 << 20, L3: 32 << 20, VBMI: true}},
-	{"zen5", "avx512bf16 avx512 avx2", Machine{Name: "zen5", L2: 1 << 20, L3: 32 << 20, VBMI: true}},
-	{"intel", "avx512 avx512bf16 avx2", Machine{Name: "intel", L2: 2 << 20, L3: 48 << 20, VBMI: true}},
-	{"amx", "amx avx512 avx512bf16 avx2", Machine{Name: "intel", L2: 2 << 20, L3: 260 << 20, VBMI: true}},
+	{"zen3", "avx2 avx2f64", Machine{Name: "zen3", L2: 512 << 10, L3: 32 << 20}},
+	{"zen4", "avx512bf16 avx512 avx2 avx512f64 avx2f64", Machine{Name: "zen4", L2: 1 << 20, L3: 32 << 20, VBMI: true}},
+	{"zen5", "avx512bf16 avx512 avx2 avx512f64 avx2f64", Machine{Name: "zen5", L2: 1 << 20, L3: 32 << 20, VBMI: true}},
+	{"intel", "avx512 avx512bf16 avx2 avx512f64 avx2f64", Machine{Name: "intel", L2: 2 << 20, L3: 48 << 20, VBMI: true}},
+	{"amx", "amx avx512 avx512bf16 avx2 avx512f64 avx2f64", Machine{Name: "intel", L2: 2 << 20, L3: 260 << 20, VBMI: true}},
 	{"go", "", Machine{Name: "other", L2: 1 << 20, L3: 32 << 20}},
 }
 
 // Kernel returns the native kernel called name, or the best one if that is empty, for elements of type t.
 func (m *Pretended) Kernel(t asm.Type, name string) (*asm.Kernel, error) {
 	var choices []string
-	for _, other := range strings.Fields(m.kernels + " go gobf16 goamx") {
+	for _, other := range strings.Fields(m.kernels + " go gobf16 goamx gof64") {
 		if k := asm.Named(other); k.Accepts(t) {
 			if name == "" || name == other {
 				return k, nil

@@ -35,7 +35,7 @@ func eachProblem(t *testing.T, f func(t *testing.T, r *rand.Rand, on *Machine, q
 	}
 }
 
-var types = []asm.Type{asm.BF16, asm.F16, asm.F32, asm.E4M3, asm.E5M2}
+var types = []asm.Type{asm.BF16, asm.F16, asm.F32, asm.E4M3, asm.E5M2, asm.F64}
 
 // anyProblem returns a random problem as package gemm may pose it.
 func anyProblem(r *rand.Rand, on *Machine, k *asm.Kernel) Problem {
@@ -48,7 +48,9 @@ func anyProblem(r *rand.Rand, on *Machine, k *asm.Kernel) Problem {
 	if narrow := types[3+r.IntN(2)]; k.Arithmetic == asm.Native && k.Accepts(narrow) && r.IntN(4) == 0 {
 		*[]*asm.Type{&q.ElemA, &q.ElemB}[r.IntN(2)] = narrow
 	}
-	q.Out = types[r.IntN(3)]
+	if q.Out = types[r.IntN(3)]; k.Sum == asm.F64 {
+		q.Out = k.Sum
+	}
 	const most = 1 << 26 // elements of a matrix
 	for q.M = 0; q.M == 0 || max(q.M*q.K, q.N*q.K, q.M*q.N) > most; {
 		q.M, q.N, q.K = extent(r), extent(r), extent(r)

@@ -137,7 +137,7 @@ func (q *Problem) AtOnce() int { return min(q.Workers, q.Procs) }
 
 // Direct reports whether sums, as they are summed row by row, are the elements of C, Rounds whether they are once the
 // kernel has rounded them.
-func (q *Problem) Direct() bool { return q.Out == asm.F32 && q.Plain && !q.TransC }
+func (q *Problem) Direct() bool { return q.Out == q.Kernel.Sum && q.Plain && !q.TransC }
 func (q *Problem) Rounds() bool { return q.Kernel.Stores(q.Out) != 0 && q.Plain && !q.TransC }
 
 // Ready reports whether B's panels are what the kernel multiplies, narrow whether they are packed but have

@@ -176,6 +176,9 @@ var tunings = []struct {
 	{"", "goamx", amxTuning},
 	{"", "go", noStreams},
 	{"", "gobf16", noStreams},
+	{"", "avx512f64", doubleTuning},
+	{"", "avx2f64", doubleTuning},
+	{"", "gof64", doubleTuning},
 	{"", "hopper-avx512", hopperTuning},
 	{"", "hopper-avx2", hopperTuning},
 	{"", "hopper-go", hopperTuning},
@@ -209,6 +212,12 @@ func amxTuning(t *Tuning) {
 func hopperTuning(t *Tuning) {
 	noStreams(t)
 	t.slabsOnce = [crowds]int{}
+}
+
+// doubleTuning is that of float64: twice the bytes in each slot and sum.
+func doubleTuning(t *Tuning) {
+	noStreams(t)
+	t.extent = all(1024)
 }
 
 // noStreams is that of kernels in Go, and of Hopper's arithmetic: they have none for few rows.
