@@ -100,8 +100,14 @@ var (
 		},
 		peak: peak256Words, flops: 12 * 8 * 2,
 	}
-	avx512F64 = functions{}
-	avx2F64   = functions{}
+	avx512F64 = functions{
+		strip: mul512Doubles, rows: rows512Doubles, stores: StorePast,
+		peak: peak512Doubles, flops: 24 * 8 * 2,
+	}
+	avx2F64 = functions{
+		strip: mul256Doubles, rows: rows256Doubles,
+		peak: peak256Doubles, flops: 12 * 4 * 2,
+	}
 	hopper512 = functions{
 		mul: hopperShape512.adding(code512.mul), mulF16: code512.mulF16,
 		packA: code512.packers(sideA, 32, &avx512.packA), packB: code512.packers(sideB, 64, &avx512.packB),

@@ -114,8 +114,8 @@
 //	      arithmetic scan, exponents, tame, wide; on rows widen, apply, combine, add, copy, round
 //	HOW   Along, Across (K runs along the rows of the source, or across them), Panels, Short, Far, Past, Round, Hopper
 //	SET   512 (AVX-512), 256 (AVX2), AMX
-//	WHAT  B holds: Pairs (of bf16), Words (float32), BF16, F16 (widened), Tiles (multiplied as AMX does), Pairs8
-//	      and Words8 (of fp8); or A, B, a panel's side; or the 16 or 8 bits of an element
+//	WHAT  B holds: Pairs (of bf16), Words (float32), Doubles (float64), BF16, F16 (widened), Tiles (multiplied as AMX
+//	      does), Pairs8 and Words8 (of fp8); or A, B, a panel's side; or the 16 or 8 bits of an element
 //	SIZE  rows of A (stream), vectors of columns (edge, unpacked), width of a panel, and how much of it or how many
 //	      (pack)
 //

@@ -101,7 +101,7 @@ type functions struct {
 	// The strip kernels: see [KernelFunc] and [Kernel.Strip].
 	strip  func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to Store)
 	rows   func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to Store)
-	stores Store // what strip and rows do besides float32 in the caches
+	stores Store // what strip and rows do besides sums as they are in the caches
 
 	// What kernels in Go and of Hopper's arithmetic have instead, see Kernel.Mul and MulF16; and for the latter what
 	// makes the rest of a panel from its values.

@@ -32,7 +32,8 @@ func forRows(t *testing.T, f func(t *testing.T, kern *Kernel, typ Type)) {
 
 // TestRowsWhere checks which kernels read A in rows, and of which types.
 func TestRowsWhere(t *testing.T) {
-	inRows := map[string]Type{"avx512bf16": BF16, "avx512": F32, "avx2": F32, "amx": BF16, "goamx": BF16}
+	inRows := map[string]Type{"avx512bf16": BF16, "avx512": F32, "avx2": F32, "amx": BF16, "goamx": BF16,
+		"avx512f64": F64, "avx2f64": F64}
 	for _, kern := range Kernels() {
 		for _, typ := range []Type{BF16, F16, F32, E4M3, E5M2, F64, numTypes, numTypes + 1, 255} {
 			of, ok := inRows[kern.Name]

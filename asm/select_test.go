@@ -28,7 +28,7 @@ func TestPolicy(t *testing.T) {
 		name           string
 		cpu            cpu
 		processor      string
-		bf16, f16, f32 string
+		bf16, f16, f32 string // of f64 it is that of f32
 	}{
 		{"Zen 5", fake("amd", 0x1a, 2, isaAVX2, isaAVX512BF16), "zen5", "avx512bf16", "avx512", "avx512"},
 		{"Zen 4", fake("amd", 0x19, 0x11, isaAVX2, isaAVX512BF16), "zen4", "avx512bf16", "avx512", "avx512"},
@@ -47,9 +47,12 @@ func TestPolicy(t *testing.T) {
 				t.Errorf("tables call it %s, not %s", got, c.processor)
 			}
 			ks := register(c.cpu)
-			for typ, want := range map[Type]string{BF16: c.bf16, F16: c.f16, F32: c.f32} {
+			for typ, want := range map[Type]string{BF16: c.bf16, F16: c.f16, F32: c.f32, F64: c.f32} {
 				if !assembled {
 					want = "go"
+				}
+				if typ == F64 {
+					want += "f64"
 				}
 				chosen := choose(ks, Native)[typ]
 				if chosen.Name != want {

@@ -2,7 +2,7 @@ package asm
 
 import "unsafe"
 
-// A Store is how [Kernel.Strip] stores its tiles: as float32 in the caches, or as the bits say.
+// A Store is how [Kernel.Strip] stores its tiles: as they are in the caches, or as the bits say.
 type Store int
 
 const (
@@ -62,13 +62,13 @@ func (k *Kernel) Stores(t Type) Store {
 	return 0
 }
 
-// A rowsFunc is Strip for A in rows and float32.
+// A rowsFunc is Strip for A in rows and sums as they are.
 type rowsFunc func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
 
 // rowsGeneric is the twin of the kernels of kern that read A in rows; mul is the kernel's Mul or Ref.
 func rowsGeneric(kern *Kernel, mul KernelFunc, t Type) rowsFunc {
 	return func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int) {
-		panels := make([]uint32, m*kern.MR*k)
+		panels := make([]uint64, m*kern.PanelA(k)/8+1)
 		to := unsafe.Pointer(unsafe.SliceData(panels))
 		kern.PackA(t, true)(to, a, lda, m*kern.MR, k*kern.KPack)
 		mul(k, m, to, b, src, lds, dst, ldd)

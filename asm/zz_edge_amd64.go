@@ -75,3 +75,53 @@ func edge256Wordsx3(r, k int, a unsafe.Pointer, lda, fifth, step int, b, src uns
 //
 //go:noescape
 func edgeShort256Wordsx3(r, k int, a unsafe.Pointer, lda, fifth, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+
+// r rows by 1 vectors of columns.
+//
+//go:noescape
+func edge512Doublesx1(r, k int, a unsafe.Pointer, lda, fifth, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+
+// r rows by 1 vectors of columns.
+//
+//go:noescape
+func edgeShort512Doublesx1(r, k int, a unsafe.Pointer, lda, fifth, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+
+// r rows by 2 vectors of columns.
+//
+//go:noescape
+func edge512Doublesx2(r, k int, a unsafe.Pointer, lda, fifth, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+
+// r rows by 2 vectors of columns.
+//
+//go:noescape
+func edgeShort512Doublesx2(r, k int, a unsafe.Pointer, lda, fifth, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+
+// r rows by 1 vectors of columns.
+//
+//go:noescape
+func edge256Doublesx1(r, k int, a unsafe.Pointer, lda, fifth, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+
+// r rows by 1 vectors of columns.
+//
+//go:noescape
+func edgeShort256Doublesx1(r, k int, a unsafe.Pointer, lda, fifth, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+
+// r rows by 2 vectors of columns.
+//
+//go:noescape
+func edge256Doublesx2(r, k int, a unsafe.Pointer, lda, fifth, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+
+// r rows by 2 vectors of columns.
+//
+//go:noescape
+func edgeShort256Doublesx2(r, k int, a unsafe.Pointer, lda, fifth, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+
+// r rows by 3 vectors of columns.
+//
+//go:noescape
+func edge256Doublesx3(r, k int, a unsafe.Pointer, lda, fifth, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+
+// r rows by 3 vectors of columns.
+//
+//go:noescape
+func edgeShort256Doublesx3(r, k int, a unsafe.Pointer, lda, fifth, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)

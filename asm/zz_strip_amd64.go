@@ -50,3 +50,33 @@ func rows256Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointe
 //
 //go:noescape
 func peak256Words(n int)
+
+// 8 × 16, a word is a float64.
+//
+//go:noescape
+func mul512Doubles(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to Store)
+
+// 8 × 16, a word is a float64, A in rows.
+//
+//go:noescape
+func rows512Doubles(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to Store)
+
+// 24 independent multiply-adds a turn, n turns.
+//
+//go:noescape
+func peak512Doubles(n int)
+
+// 4 × 12, a word is a float64.
+//
+//go:noescape
+func mul256Doubles(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to Store)
+
+// 4 × 12, a word is a float64, A in rows.
+//
+//go:noescape
+func rows256Doubles(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to Store)
+
+// 12 independent multiply-adds a turn, n turns.
+//
+//go:noescape
+func peak256Doubles(n int)

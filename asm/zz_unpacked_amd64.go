@@ -165,3 +165,163 @@ func unpacked256Wordsx8(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer
 //
 //go:noescape
 func unpackedAcross256Wordsx8(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 1 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpacked512Doublesx1(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 1 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpackedShort512Doublesx1(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 1 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpackedAcross512Doublesx1(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 1 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpackedAcrossShort512Doublesx1(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 2 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpacked512Doublesx2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 2 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpackedShort512Doublesx2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 2 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpackedAcross512Doublesx2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 2 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpackedAcrossShort512Doublesx2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 3 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpacked512Doublesx3(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 3 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpackedShort512Doublesx3(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 3 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpackedAcross512Doublesx3(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 3 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpackedAcrossShort512Doublesx3(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 1 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpacked256Doublesx1(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 1 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpackedShort256Doublesx1(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 1 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpackedAcross256Doublesx1(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 1 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpackedAcrossShort256Doublesx1(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 2 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpacked256Doublesx2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 2 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpackedShort256Doublesx2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 2 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpackedAcross256Doublesx2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 2 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpackedAcrossShort256Doublesx2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 6 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpacked512Doublesx6(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 6 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpackedAcross512Doublesx6(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 8 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpacked512Doublesx8(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 8 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpackedAcross512Doublesx8(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 16 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpacked512Doublesx16(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 16 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpackedAcross512Doublesx16(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 3 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpacked256Doublesx3(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 3 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpackedAcross256Doublesx3(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 4 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpacked256Doublesx4(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 4 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpackedAcross256Doublesx4(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 8 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpacked256Doublesx8(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+
+// 8 vectors of columns, r rows of m at a time.
+//
+//go:noescape
+func unpackedAcross256Doublesx8(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)

@@ -60,3 +60,53 @@ func vectorPanels256Wordsx5(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer
 //
 //go:noescape
 func vectorPanels256Wordsx6(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+
+// K words of A by 1 vectors of columns of two panels of B.
+//
+//go:noescape
+func vectorPanels512Doublesx1(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+
+// K words of A by 2 vectors of columns of two panels of B.
+//
+//go:noescape
+func vectorPanels512Doublesx2(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+
+// K words of A by 3 vectors of columns of two panels of B.
+//
+//go:noescape
+func vectorPanels512Doublesx3(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+
+// K words of A by 4 vectors of columns of two panels of B.
+//
+//go:noescape
+func vectorPanels512Doublesx4(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+
+// K words of A by 1 vectors of columns of two panels of B.
+//
+//go:noescape
+func vectorPanels256Doublesx1(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+
+// K words of A by 2 vectors of columns of two panels of B.
+//
+//go:noescape
+func vectorPanels256Doublesx2(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+
+// K words of A by 3 vectors of columns of two panels of B.
+//
+//go:noescape
+func vectorPanels256Doublesx3(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+
+// K words of A by 4 vectors of columns of two panels of B.
+//
+//go:noescape
+func vectorPanels256Doublesx4(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+
+// K words of A by 5 vectors of columns of two panels of B.
+//
+//go:noescape
+func vectorPanels256Doublesx5(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+
+// K words of A by 6 vectors of columns of two panels of B.
+//
+//go:noescape
+func vectorPanels256Doublesx6(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)

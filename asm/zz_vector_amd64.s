@@ -849,6 +849,475 @@ put:
 	VZEROUPPER
 	RET
 
+// func vectorPanels512Doublesx1(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+// K words of A by 1 vectors of columns of two panels of B.
+TEXT ·vectorPanels512Doublesx1(SB), NOSPLIT, $0-64
+	MOVQ last+48(FP), CX
+	MOVQ $-1, DX
+	SHLQ CX, DX
+	NOTQ DX
+	KMOVW DX, K1
+	MOVQ a+8(FP), SI
+	MOVQ stepA+16(FP), R8
+	MOVQ b+24(FP), DI
+	MOVQ pitch+32(FP), R9
+	MOVQ k+0(FP), BX
+	MOVQ dst+40(FP), AX
+	VPXORD Z0, Z0, Z0
+	PCALIGN $32
+
+loop:
+	VBROADCASTSD (SI), Z31
+	VMOVUPD 0(DI), Z1
+	VFMADD231PD Z31, Z1, Z0
+	ADDQ R8, SI
+	ADDQ $128, DI
+	DECQ BX
+	JNZ loop
+	CMPQ add+56(FP), $0
+	JEQ put
+
+add1:
+	VMOVUPD.Z 0(AX), K1, Z31
+	VADDPD Z31, Z0, Z0
+
+put:
+	VMOVUPD Z0, K1, 0(AX)
+	VZEROUPPER
+	RET
+
+// func vectorPanels512Doublesx2(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+// K words of A by 2 vectors of columns of two panels of B.
+TEXT ·vectorPanels512Doublesx2(SB), NOSPLIT, $0-64
+	MOVQ last+48(FP), CX
+	MOVQ $-1, DX
+	SHLQ CX, DX
+	NOTQ DX
+	KMOVW DX, K1
+	MOVQ a+8(FP), SI
+	MOVQ stepA+16(FP), R8
+	MOVQ b+24(FP), DI
+	MOVQ pitch+32(FP), R9
+	MOVQ k+0(FP), BX
+	MOVQ dst+40(FP), AX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	PCALIGN $32
+
+loop:
+	VBROADCASTSD (SI), Z31
+	VMOVUPD 0(DI), Z2
+	VFMADD231PD Z31, Z2, Z0
+	VMOVUPD 64(DI), Z3
+	VFMADD231PD Z31, Z3, Z1
+	ADDQ R8, SI
+	ADDQ $128, DI
+	DECQ BX
+	JNZ loop
+	CMPQ add+56(FP), $0
+	JEQ put
+
+add1:
+	VADDPD 0(AX), Z0, Z0
+	VMOVUPD.Z 64(AX), K1, Z31
+	VADDPD Z31, Z1, Z1
+
+put:
+	VMOVUPD Z0, 0(AX)
+	VMOVUPD Z1, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func vectorPanels512Doublesx3(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+// K words of A by 3 vectors of columns of two panels of B.
+TEXT ·vectorPanels512Doublesx3(SB), NOSPLIT, $0-64
+	MOVQ last+48(FP), CX
+	MOVQ $-1, DX
+	SHLQ CX, DX
+	NOTQ DX
+	KMOVW DX, K1
+	MOVQ a+8(FP), SI
+	MOVQ stepA+16(FP), R8
+	MOVQ b+24(FP), DI
+	MOVQ pitch+32(FP), R9
+	MOVQ k+0(FP), BX
+	MOVQ dst+40(FP), AX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	PCALIGN $32
+
+loop:
+	VBROADCASTSD (SI), Z31
+	VMOVUPD 0(DI), Z3
+	VFMADD231PD Z31, Z3, Z0
+	VMOVUPD 64(DI), Z4
+	VFMADD231PD Z31, Z4, Z1
+	VMOVUPD 0(DI)(R9*1), Z5
+	VFMADD231PD Z31, Z5, Z2
+	ADDQ R8, SI
+	ADDQ $128, DI
+	DECQ BX
+	JNZ loop
+	CMPQ add+56(FP), $0
+	JEQ put
+
+add1:
+	VADDPD 0(AX), Z0, Z0
+	VADDPD 64(AX), Z1, Z1
+	VMOVUPD.Z 128(AX), K1, Z31
+	VADDPD Z31, Z2, Z2
+
+put:
+	VMOVUPD Z0, 0(AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, K1, 128(AX)
+	VZEROUPPER
+	RET
+
+// func vectorPanels512Doublesx4(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+// K words of A by 4 vectors of columns of two panels of B.
+TEXT ·vectorPanels512Doublesx4(SB), NOSPLIT, $0-64
+	MOVQ last+48(FP), CX
+	MOVQ $-1, DX
+	SHLQ CX, DX
+	NOTQ DX
+	KMOVW DX, K1
+	MOVQ a+8(FP), SI
+	MOVQ stepA+16(FP), R8
+	MOVQ b+24(FP), DI
+	MOVQ pitch+32(FP), R9
+	MOVQ k+0(FP), BX
+	MOVQ dst+40(FP), AX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	PCALIGN $32
+
+loop:
+	VBROADCASTSD (SI), Z31
+	VMOVUPD 0(DI), Z4
+	VFMADD231PD Z31, Z4, Z0
+	VMOVUPD 64(DI), Z5
+	VFMADD231PD Z31, Z5, Z1
+	VMOVUPD 0(DI)(R9*1), Z6
+	VFMADD231PD Z31, Z6, Z2
+	VMOVUPD 64(DI)(R9*1), Z7
+	VFMADD231PD Z31, Z7, Z3
+	ADDQ R8, SI
+	ADDQ $128, DI
+	DECQ BX
+	JNZ loop
+	CMPQ add+56(FP), $0
+	JEQ put
+
+add1:
+	VADDPD 0(AX), Z0, Z0
+	VADDPD 64(AX), Z1, Z1
+	VADDPD 128(AX), Z2, Z2
+	VMOVUPD.Z 192(AX), K1, Z31
+	VADDPD Z31, Z3, Z3
+
+put:
+	VMOVUPD Z0, 0(AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, 128(AX)
+	VMOVUPD Z3, K1, 192(AX)
+	VZEROUPPER
+	RET
+
+// func vectorPanels256Doublesx1(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+// K words of A by 1 vectors of columns of two panels of B.
+TEXT ·vectorPanels256Doublesx1(SB), NOSPLIT, $0-64
+	MOVQ last+48(FP), CX
+	NEGQ CX
+	LEAQ ·firstWords<>+32(SB), DX
+	VMOVDQU (DX)(CX*8), Y14
+	MOVQ a+8(FP), SI
+	MOVQ stepA+16(FP), R8
+	MOVQ b+24(FP), DI
+	MOVQ pitch+32(FP), R9
+	MOVQ k+0(FP), BX
+	MOVQ dst+40(FP), AX
+	VXORPD Y0, Y0, Y0
+	PCALIGN $32
+
+loop:
+	VBROADCASTSD (SI), Y15
+	VMOVUPD 0(DI), Y1
+	VFMADD231PD Y15, Y1, Y0
+	ADDQ R8, SI
+	ADDQ $96, DI
+	DECQ BX
+	JNZ loop
+	CMPQ add+56(FP), $0
+	JEQ put
+
+add1:
+	VMASKMOVPD 0(AX), Y14, Y15
+	VADDPD Y15, Y0, Y0
+
+put:
+	VMASKMOVPD Y0, Y14, 0(AX)
+	VZEROUPPER
+	RET
+
+// func vectorPanels256Doublesx2(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+// K words of A by 2 vectors of columns of two panels of B.
+TEXT ·vectorPanels256Doublesx2(SB), NOSPLIT, $0-64
+	MOVQ last+48(FP), CX
+	NEGQ CX
+	LEAQ ·firstWords<>+32(SB), DX
+	VMOVDQU (DX)(CX*8), Y14
+	MOVQ a+8(FP), SI
+	MOVQ stepA+16(FP), R8
+	MOVQ b+24(FP), DI
+	MOVQ pitch+32(FP), R9
+	MOVQ k+0(FP), BX
+	MOVQ dst+40(FP), AX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	PCALIGN $32
+
+loop:
+	VBROADCASTSD (SI), Y15
+	VMOVUPD 0(DI), Y2
+	VFMADD231PD Y15, Y2, Y0
+	VMOVUPD 32(DI), Y3
+	VFMADD231PD Y15, Y3, Y1
+	ADDQ R8, SI
+	ADDQ $96, DI
+	DECQ BX
+	JNZ loop
+	CMPQ add+56(FP), $0
+	JEQ put
+
+add1:
+	VADDPD 0(AX), Y0, Y0
+	VMASKMOVPD 32(AX), Y14, Y15
+	VADDPD Y15, Y1, Y1
+
+put:
+	VMOVUPD Y0, 0(AX)
+	VMASKMOVPD Y1, Y14, 32(AX)
+	VZEROUPPER
+	RET
+
+// func vectorPanels256Doublesx3(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+// K words of A by 3 vectors of columns of two panels of B.
+TEXT ·vectorPanels256Doublesx3(SB), NOSPLIT, $0-64
+	MOVQ last+48(FP), CX
+	NEGQ CX
+	LEAQ ·firstWords<>+32(SB), DX
+	VMOVDQU (DX)(CX*8), Y14
+	MOVQ a+8(FP), SI
+	MOVQ stepA+16(FP), R8
+	MOVQ b+24(FP), DI
+	MOVQ pitch+32(FP), R9
+	MOVQ k+0(FP), BX
+	MOVQ dst+40(FP), AX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	PCALIGN $32
+
+loop:
+	VBROADCASTSD (SI), Y15
+	VMOVUPD 0(DI), Y3
+	VFMADD231PD Y15, Y3, Y0
+	VMOVUPD 32(DI), Y4
+	VFMADD231PD Y15, Y4, Y1
+	VMOVUPD 64(DI), Y5
+	VFMADD231PD Y15, Y5, Y2
+	ADDQ R8, SI
+	ADDQ $96, DI
+	DECQ BX
+	JNZ loop
+	CMPQ add+56(FP), $0
+	JEQ put
+
+add1:
+	VADDPD 0(AX), Y0, Y0
+	VADDPD 32(AX), Y1, Y1
+	VMASKMOVPD 64(AX), Y14, Y15
+	VADDPD Y15, Y2, Y2
+
+put:
+	VMOVUPD Y0, 0(AX)
+	VMOVUPD Y1, 32(AX)
+	VMASKMOVPD Y2, Y14, 64(AX)
+	VZEROUPPER
+	RET
+
+// func vectorPanels256Doublesx4(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+// K words of A by 4 vectors of columns of two panels of B.
+TEXT ·vectorPanels256Doublesx4(SB), NOSPLIT, $0-64
+	MOVQ last+48(FP), CX
+	NEGQ CX
+	LEAQ ·firstWords<>+32(SB), DX
+	VMOVDQU (DX)(CX*8), Y14
+	MOVQ a+8(FP), SI
+	MOVQ stepA+16(FP), R8
+	MOVQ b+24(FP), DI
+	MOVQ pitch+32(FP), R9
+	MOVQ k+0(FP), BX
+	MOVQ dst+40(FP), AX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	PCALIGN $32
+
+loop:
+	VBROADCASTSD (SI), Y15
+	VMOVUPD 0(DI), Y4
+	VFMADD231PD Y15, Y4, Y0
+	VMOVUPD 32(DI), Y5
+	VFMADD231PD Y15, Y5, Y1
+	VMOVUPD 64(DI), Y6
+	VFMADD231PD Y15, Y6, Y2
+	VMOVUPD 0(DI)(R9*1), Y7
+	VFMADD231PD Y15, Y7, Y3
+	ADDQ R8, SI
+	ADDQ $96, DI
+	DECQ BX
+	JNZ loop
+	CMPQ add+56(FP), $0
+	JEQ put
+
+add1:
+	VADDPD 0(AX), Y0, Y0
+	VADDPD 32(AX), Y1, Y1
+	VADDPD 64(AX), Y2, Y2
+	VMASKMOVPD 96(AX), Y14, Y15
+	VADDPD Y15, Y3, Y3
+
+put:
+	VMOVUPD Y0, 0(AX)
+	VMOVUPD Y1, 32(AX)
+	VMOVUPD Y2, 64(AX)
+	VMASKMOVPD Y3, Y14, 96(AX)
+	VZEROUPPER
+	RET
+
+// func vectorPanels256Doublesx5(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+// K words of A by 5 vectors of columns of two panels of B.
+TEXT ·vectorPanels256Doublesx5(SB), NOSPLIT, $0-64
+	MOVQ last+48(FP), CX
+	NEGQ CX
+	LEAQ ·firstWords<>+32(SB), DX
+	VMOVDQU (DX)(CX*8), Y14
+	MOVQ a+8(FP), SI
+	MOVQ stepA+16(FP), R8
+	MOVQ b+24(FP), DI
+	MOVQ pitch+32(FP), R9
+	MOVQ k+0(FP), BX
+	MOVQ dst+40(FP), AX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	PCALIGN $32
+
+loop:
+	VBROADCASTSD (SI), Y15
+	VMOVUPD 0(DI), Y5
+	VFMADD231PD Y15, Y5, Y0
+	VMOVUPD 32(DI), Y6
+	VFMADD231PD Y15, Y6, Y1
+	VMOVUPD 64(DI), Y7
+	VFMADD231PD Y15, Y7, Y2
+	VMOVUPD 0(DI)(R9*1), Y8
+	VFMADD231PD Y15, Y8, Y3
+	VMOVUPD 32(DI)(R9*1), Y9
+	VFMADD231PD Y15, Y9, Y4
+	ADDQ R8, SI
+	ADDQ $96, DI
+	DECQ BX
+	JNZ loop
+	CMPQ add+56(FP), $0
+	JEQ put
+
+add1:
+	VADDPD 0(AX), Y0, Y0
+	VADDPD 32(AX), Y1, Y1
+	VADDPD 64(AX), Y2, Y2
+	VADDPD 96(AX), Y3, Y3
+	VMASKMOVPD 128(AX), Y14, Y15
+	VADDPD Y15, Y4, Y4
+
+put:
+	VMOVUPD Y0, 0(AX)
+	VMOVUPD Y1, 32(AX)
+	VMOVUPD Y2, 64(AX)
+	VMOVUPD Y3, 96(AX)
+	VMASKMOVPD Y4, Y14, 128(AX)
+	VZEROUPPER
+	RET
+
+// func vectorPanels256Doublesx6(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+// K words of A by 6 vectors of columns of two panels of B.
+TEXT ·vectorPanels256Doublesx6(SB), NOSPLIT, $0-64
+	MOVQ last+48(FP), CX
+	NEGQ CX
+	LEAQ ·firstWords<>+32(SB), DX
+	VMOVDQU (DX)(CX*8), Y14
+	MOVQ a+8(FP), SI
+	MOVQ stepA+16(FP), R8
+	MOVQ b+24(FP), DI
+	MOVQ pitch+32(FP), R9
+	MOVQ k+0(FP), BX
+	MOVQ dst+40(FP), AX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	PCALIGN $32
+
+loop:
+	VBROADCASTSD (SI), Y15
+	VMOVUPD 0(DI), Y6
+	VFMADD231PD Y15, Y6, Y0
+	VMOVUPD 32(DI), Y7
+	VFMADD231PD Y15, Y7, Y1
+	VMOVUPD 64(DI), Y8
+	VFMADD231PD Y15, Y8, Y2
+	VMOVUPD 0(DI)(R9*1), Y9
+	VFMADD231PD Y15, Y9, Y3
+	VMOVUPD 32(DI)(R9*1), Y10
+	VFMADD231PD Y15, Y10, Y4
+	VMOVUPD 64(DI)(R9*1), Y11
+	VFMADD231PD Y15, Y11, Y5
+	ADDQ R8, SI
+	ADDQ $96, DI
+	DECQ BX
+	JNZ loop
+	CMPQ add+56(FP), $0
+	JEQ put
+
+add1:
+	VADDPD 0(AX), Y0, Y0
+	VADDPD 32(AX), Y1, Y1
+	VADDPD 64(AX), Y2, Y2
+	VADDPD 96(AX), Y3, Y3
+	VADDPD 128(AX), Y4, Y4
+	VMASKMOVPD 160(AX), Y14, Y15
+	VADDPD Y15, Y5, Y5
+
+put:
+	VMOVUPD Y0, 0(AX)
+	VMOVUPD Y1, 32(AX)
+	VMOVUPD Y2, 64(AX)
+	VMOVUPD Y3, 96(AX)
+	VMOVUPD Y4, 128(AX)
+	VMASKMOVPD Y5, Y14, 160(AX)
+	VZEROUPPER
+	RET
+
 DATA ·firstWords<>+0(SB)/8, $0xffffffffffffffff
 DATA ·firstWords<>+8(SB)/8, $0xffffffffffffffff
 DATA ·firstWords<>+16(SB)/8, $0xffffffffffffffff

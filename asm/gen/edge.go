@@ -106,7 +106,7 @@ func (k edgeKernel) mul(s *source) {
 
 // rows writes the products of a tile of r rows.
 func (k edgeKernel) rows(s *source, r int) {
-	a := stepA{rowsA{"SI", "DX", "R12", "R13", r}, "R14"}
+	a := stepA{rowsA{"SI", "DX", "R12", "R13", r, k.word()}, "R14"}
 	s.label(fmt.Sprintf("zero%d", r))
 	for i := range r * k.vecs {
 		k.zero(s, i)
@@ -145,7 +145,7 @@ func (k edgeKernel) step(s *source, a operandA, r, u int) {
 	bcast := b0 + k.width
 	spare := k.registers() - bcast
 	for v := range k.vecs {
-		s.op("VMOVUPS %d(DI), %s", u*k.rowB()+v*k.bytes(), k.column(b0+v, v))
+		k.float(s, "VMOVUPS", "%d(DI), %s", u*k.rowB()+v*k.bytes(), k.column(b0+v, v))
 	}
 	k.products(s, a, r, b0, bcast, spare)
 }

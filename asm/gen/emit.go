@@ -25,10 +25,25 @@ type source struct {
 	params       []string // of the function under way
 }
 
-// vectors are the vector registers of a kernel: 32 of 512 bits or, without zmm, 16 of 256.
-type vectors struct{ zmm bool }
+// vectors are the vector registers of a kernel: 32 of 512 bits or, without zmm, 16 of 256, of float32 or float64.
+type vectors struct{ zmm, f64 bool }
 
-var avx512, avx2 = vectors{true}, vectors{false}
+var avx512, avx2 = vectors{zmm: true}, vectors{}
+
+// doubles returns vectors of float64.
+func (v vectors) doubles() vectors { return vectors{v.zmm, true} }
+
+// word is the size of an element.
+func (v vectors) word() int { return 4 << b2i(v.f64) }
+
+// float writes an instruction on floats, which is given by its name for float32.
+func (v vectors) float(s *source, op, operands string, args ...any) {
+	if v.f64 {
+		name, _, _ := strings.Cut(op, ".") // of which the rest says how
+		op = strings.TrimSuffix(name, "S") + "D" + op[len(name):]
+	}
+	s.op(op+" "+operands, args...)
+}
 
 // reg is the name of register i, bytes the size of one, registers how many there are, and set how the names of
 // functions say which they have.

@@ -43,7 +43,7 @@ func TestNames(t *testing.T) {
 	name := regexp.MustCompile(`^(mul|rows|lanes|mulPack|edge|unpacked|vector|stream|pack|sweep|scan|exponents|tame|` +
 		`wide|widen|apply|combine|add|copy|round|peak)` +
 		`(Along|Across|Panels|Short|Far|Past|Round|Hopper)*(512|256|AMX)` +
-		`(Pairs8?|Words8?|BF16|F16|E4M3|E5M2|Tiles|A|B)?(x\d+)*$`)
+		`(Pairs8?|Words8?|Doubles|BF16|F16|E4M3|E5M2|Tiles|A|B)?(x\d+)*$`)
 	declared := regexp.MustCompile(`(?m)^func (\w+)\(`)
 	n := 0
 	for file, text := range generate() {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"math/bits"
 )
 
 // A kernel describes a microkernel to generate.
@@ -29,11 +30,22 @@ var (
 	words512 = kernel{vectors: avx512, doc: "8 × 32, a word is a float32", mr: 8, vecs: 2, folds: 2}
 	words256 = kernel{vectors: avx2, doc: "4 × 24, a word is a float32", mr: 4, vecs: 3}
 
-	kernels = []kernel{pairs512, words512, words256}
+	doubles512 = kernel{vectors: avx512.doubles(), doc: "8 × 16, a word is a float64", mr: 8, vecs: 2, folds: 2}
+	doubles256 = kernel{vectors: avx2.doubles(), doc: "4 × 12, a word is a float64", mr: 4, vecs: 3}
+
+	kernels = []kernel{pairs512, words512, words256, doubles512, doubles256}
 )
 
 // name is the suffix of the function names.
-func (k kernel) name() string { return k.set() + map[bool]string{true: "Pairs", false: "Words"}[k.dot] }
+func (k kernel) name() string {
+	switch {
+	case k.dot:
+		return k.set() + "Pairs"
+	case k.f64:
+		return k.set() + "Doubles"
+	}
+	return k.set() + "Words"
+}
 
 // rowB is the size of a row of a panel of B.
 func (k kernel) rowB() int { return max(k.width, k.vecs) * k.bytes() }
@@ -44,7 +56,7 @@ func (k kernel) multiply(s *source, acc, a, b int) {
 	if k.dot {
 		s.dotBF16(acc, b, a)
 	} else {
-		s.op("VFMADD231PS %s, %s, %s", k.reg(a), k.reg(b), k.reg(acc))
+		k.float(s, "VFMADD231PS", "%s, %s, %s", k.reg(a), k.reg(b), k.reg(acc))
 	}
 }
 
@@ -53,7 +65,7 @@ func (k kernel) zero(s *source, i int) {
 	if k.zmm {
 		s.op("VPXORD %s, %s, %s", k.reg(i), k.reg(i), k.reg(i))
 	} else {
-		s.op("VXORPS %s, %s, %s", k.reg(i), k.reg(i), k.reg(i))
+		k.float(s, "VXORPS", "%s, %s, %s", k.reg(i), k.reg(i), k.reg(i))
 	}
 }
 
@@ -65,18 +77,20 @@ type operandA interface {
 
 // panelA is a panel of mr words a step.
 type panelA struct {
-	at string // register
-	mr int
+	at   string // register
+	mr   int
+	size int // of a word
 }
 
-func (a panelA) word(u, i int) string     { return fmt.Sprintf("%d(%s)", 4*(u*a.mr+i), a.at) }
-func (a panelA) advance(s *source, n int) { s.op("ADDQ $%d, %s", 4*n*a.mr, a.at) }
+func (a panelA) word(u, i int) string     { return fmt.Sprintf("%d(%s)", a.size*(u*a.mr+i), a.at) }
+func (a panelA) advance(s *source, n int) { s.op("ADDQ $%d, %s", a.size*n*a.mr, a.at) }
 
 // rowsA is up to 8 rows, mr of them, lda bytes apart. lda3 is a register for three times as much, and at4 one for the
 // fifth row.
 type rowsA struct {
 	at, at4, lda, lda3 string
 	mr                 int
+	size               int // of a word
 }
 
 func (a rowsA) word(u, i int) string {
@@ -84,14 +98,14 @@ func (a rowsA) word(u, i int) string {
 	if i >= 4 {
 		at = a.at4
 	}
-	return fmt.Sprintf("%d(%s)%s", 4*u, at,
+	return fmt.Sprintf("%d(%s)%s", a.size*u, at,
 		[4]string{"", "(" + a.lda + "*1)", "(" + a.lda + "*2)", "(" + a.lda3 + "*1)"}[i%4])
 }
 
 func (a rowsA) advance(s *source, n int) {
-	s.op("ADDQ $%d, %s", 4*n, a.at)
+	s.op("ADDQ $%d, %s", a.size*n, a.at)
 	if a.mr > 4 {
-		s.op("ADDQ $%d, %s", 4*n, a.at4)
+		s.op("ADDQ $%d, %s", a.size*n, a.at4)
 	}
 }
 
@@ -115,7 +129,7 @@ func (a rowsA) next(s *source, tmp string) {
 	}
 	s.op("LEAQ (%s)(%s*4), %s", a.at, a.lda, a.at)
 	s.load("k", tmp)
-	s.op("SHLQ $2, %s", tmp)
+	s.op("SHLQ $%d, %s", bits.TrailingZeros(uint(a.size)), tmp)
 	s.op("SUBQ %s, %s", tmp, a.at)
 }
 
@@ -126,17 +140,17 @@ func (k kernel) step(s *source, a operandA, u int) {
 	spare := cmp.Or(k.broadcasts, k.registers()-bcast)
 	row := k.rowB()
 	for v := range k.vecs {
-		s.op("VMOVUPS %d(DI), %s", u*row+v*k.bytes(), k.reg(b0+v))
+		k.float(s, "VMOVUPS", "%d(DI), %s", u*row+v*k.bytes(), k.reg(b0+v))
 	}
 	for i := range k.mr {
 		if k.fold > 0 && i%k.fold == 0 {
 			for v := range k.vecs {
-				s.op("VFMADD231PS.BCST %s, %s, %s", a.word(u, i), k.reg(b0+v), k.reg(i*k.vecs+v))
+				k.float(s, "VFMADD231PS.BCST", "%s, %s, %s", a.word(u, i), k.reg(b0+v), k.reg(i*k.vecs+v))
 			}
 			continue
 		}
 		r := bcast + i%spare
-		s.op("VBROADCASTSS %s, %s", a.word(u, i), k.reg(r))
+		k.float(s, "VBROADCASTSS", "%s, %s", a.word(u, i), k.reg(r))
 		for v := range k.vecs {
 			k.multiply(s, i*k.vecs+v, r, b0+v)
 		}

@@ -37,7 +37,7 @@ func (k masked) maskOf(s *source) {
 	}
 	s.op("NEGQ CX")
 	s.op("LEAQ ·firstWords<>+32(SB), DX")
-	s.op("VMOVDQU (DX)(CX*4), %s", k.mask())
+	s.op("VMOVDQU (DX)(CX*%d), %s", k.word(), k.mask())
 }
 
 // column returns the name of vector register i, which holds something of the columns of vector v.
@@ -50,7 +50,7 @@ func (k masked) column(i, v int) string {
 
 // broadcast writes the broadcast of a word to a register, of as many lanes as the widest vector has.
 func (k masked) broadcast(s *source, word string, reg int) {
-	s.op("VBROADCASTSS %s, %s", word, k.column(reg, 0))
+	k.float(s, "VBROADCASTSS", "%s, %s", word, k.column(reg, 0))
 }
 
 // multiplyColumn is multiply for something of the columns of vector v.
@@ -63,7 +63,7 @@ func (k masked) multiplyColumn(s *source, acc, a, b, v int) {
 		s.evex(dot, acc, b, a)
 		return
 	}
-	s.op("VFMADD231PS %s, %s, %s", k.column(a, v), k.column(b, v), k.column(acc, v))
+	k.float(s, "VFMADD231PS", "%s, %s, %s", k.column(a, v), k.column(b, v), k.column(acc, v))
 }
 
 // products writes the products of r words of A, of step 0, and the vectors of a row of B, which start at register b0.
@@ -89,7 +89,7 @@ func (k masked) addRows(s *source, at, pitch string, tmp int) {
 				k.move(s, v, true, from, k.column(tmp, v))
 				from = k.column(tmp, v)
 			}
-			s.op("VADDPS %s, %s, %s", from, acc, acc)
+			k.float(s, "VADDPS", "%s, %s, %s", from, acc, acc)
 		}
 	})
 }
@@ -145,17 +145,17 @@ func (k masked) mask() string {
 func (k masked) move(s *source, v int, load bool, from, to string) {
 	switch {
 	case v < k.vecs-1 || !k.masks():
-		s.op("VMOVUPS %s, %s", from, to)
+		k.float(s, "VMOVUPS", "%s, %s", from, to)
 	case !k.zmm:
-		s.op("VMASKMOVPS %s, %s, %s", from, k.mask(), to)
+		k.float(s, "VMASKMOVPS", "%s, %s, %s", from, k.mask(), to)
 	case load:
-		s.op("VMOVUPS.Z %s, %s, %s", from, k.mask(), to)
+		k.float(s, "VMOVUPS.Z", "%s, %s, %s", from, k.mask(), to)
 	default:
-		s.op("VMOVUPS %s, %s, %s", from, k.mask(), to)
+		k.float(s, "VMOVUPS", "%s, %s, %s", from, k.mask(), to)
 	}
 }
 
-// firstWords has the masks of the first words of a vector of AVX2: that of n words begins n words before its middle.
+// firstWords has the masks of the first words of a vector of AVX2, of any size: that of n begins n before its middle.
 func firstWords() (words []uint16) {
 	for i := range 2 * 16 {
 		words = append(words, [2]uint16{0xffff, 0}[i/16])

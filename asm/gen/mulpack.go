@@ -45,7 +45,7 @@ func writeMulPacks(s *source) {
 //	BX tiles left   CX steps left   SI A   DI B   R8 src   R9 lds   R10 dst   R11 ldd
 //	R12 panel   R13 bytes between rows of K   R14 words of K left   R15 rows of K   DX what to prefetch   AX its pitch
 func (k kernel) mulPack(s *source, f form) {
-	a := panelA{"SI", k.mr}
+	a := panelA{"SI", k.mr, k.word()}
 	s.function("mulPackAcross"+k.set()+f.name,
 		"k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing", 8, k.doc+".")
 	s.load("pack_B", "R15", "pack_Stride", "R13", "pack_K", "R14",
@@ -151,7 +151,7 @@ const (
 //	24(SP) from their end in B to the next columns   32(SP) in the panel
 func (k kernel) mulPackT(s *source, f form) {
 	k.broadcasts = 2
-	a := panelA{"SI", k.mr}
+	a := panelA{"SI", k.mr, k.word()}
 	line := packDepth * f.kpack * f.bytes // of a row of a block
 	s.function("mulPackAlong512"+f.name,
 		"k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing", 48, k.doc+".")

@@ -2,8 +2,8 @@ package main
 
 import "fmt"
 
-// What a strip kernel stores, a parameter that package asm calls a Store: float32, to or past the caches, or 16 bits
-// of them.
+// What a strip kernel stores, a parameter that package asm calls a Store: floats as they are, to or past the caches,
+// or 16 bits of float32.
 const (
 	storePast = 1 // a bit
 	storeBF16 = 2
@@ -45,8 +45,8 @@ const (
 //
 // What goes past the caches is stored there, a line at a time, and not prefetched: B is in its place, which is there.
 func (k kernel) strip(s *source, rows bool) {
-	var a operandA = panelA{"SI", k.mr}
-	lie := rowsA{"SI", "R15", "R12", "R14", k.mr}
+	var a operandA = panelA{"SI", k.mr, k.word()}
+	lie := rowsA{"SI", "R15", "R12", "R14", k.mr, k.word()}
 	const params = "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd"
 	if rows {
 		a = lie
@@ -78,7 +78,7 @@ func (k kernel) strip(s *source, rows bool) {
 		"MOVQ R8, AX", "MOVQ R9, R13", "NEGQ R13")
 
 	s.label("start")
-	if k.stores() {
+	if k.stores() { // whether there is a second line of the row of dst
 		s.op("XORL R9, R9")
 		s.op("CMPQ %s, $%d", s.arg("to"), storeBF16)
 		s.op("SETLT R9")
@@ -151,14 +151,20 @@ func (k kernel) storeTile(s *source) {
 	}
 	s.label("put")
 	s.load("to", "AX")
-	s.op("CMPQ AX, $%d", storeBF16)
-	s.op("JGE short")
+	if !k.f64 {
+		s.op("CMPQ AX, $%d", storeBF16)
+		s.op("JGE short")
+	}
 	s.op("TESTQ $%d, AX", storePast)
 	s.op("JNZ past")
 	k.storeFloat(s)
 	s.op("JMP stored")
 	s.label("past")
 	k.storeRows(s, "VMOVNTPS", k.vecs)
+	if k.f64 {
+		s.label("stored")
+		return
+	}
 	s.op("JMP stored")
 	s.label("short")
 	if k.dot {
@@ -195,7 +201,7 @@ func (k kernel) storeTile(s *source) {
 	s.label("stored")
 }
 
-// storeTotals is storeTile for float32.
+// storeTotals is storeTile for what is neither rounded nor past the caches.
 func (k kernel) storeTotals(s *source) {
 	k.addSource(s)
 	s.label("put")
@@ -212,7 +218,7 @@ func (k kernel) addSource(s *source) {
 	for i := range k.mr {
 		for v := range k.vecs {
 			r := k.reg(i*k.vecs + v)
-			s.op("VADDPS %d(R8), %s, %s", v*k.bytes(), r, r)
+			k.float(s, "VADDPS", "%d(R8), %s, %s", v*k.bytes(), r, r)
 		}
 		s.op("SUBQ R9, R8")
 	}
@@ -225,8 +231,8 @@ func (k kernel) storeFloat(s *source) {
 	for i := range k.mr {
 		for v := range k.vecs {
 			r := k.reg(i*k.vecs + v)
-			s.op("VADDPS %d(R10), %s, %s", v*k.bytes(), r, r)
-			s.op("VMOVUPS %s, %d(R10)", r, v*k.bytes())
+			k.float(s, "VADDPS", "%d(R10), %s, %s", v*k.bytes(), r, r)
+			k.float(s, "VMOVUPS", "%s, %d(R10)", r, v*k.bytes())
 		}
 		s.op("ADDQ R11, R10")
 	}
@@ -239,7 +245,7 @@ func (k kernel) storeFloat(s *source) {
 func (k kernel) storeRows(s *source, move string, vecs int) {
 	for i := range k.mr {
 		for v := range vecs {
-			s.op("%s %s, %d(R10)", move, k.reg(i*k.vecs+v), v*k.bytes())
+			k.float(s, move, "%s, %d(R10)", k.reg(i*k.vecs+v), v*k.bytes())
 		}
 		s.op("ADDQ R11, R10")
 	}
@@ -287,7 +293,7 @@ func (k kernel) loadTile(s *source, next []string, added ...string) {
 	s.op("JS added")
 	for i := range k.mr {
 		for v := range k.vecs {
-			s.op("VMOVUPS %d(R8), %s", v*k.bytes(), k.reg(i*k.vecs+v))
+			k.float(s, "VMOVUPS", "%d(R8), %s", v*k.bytes(), k.reg(i*k.vecs+v))
 		}
 		s.op("ADDQ R9, R8")
 	}

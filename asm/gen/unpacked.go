@@ -25,8 +25,16 @@ var wideUnpackeds = []kernel{
 }
 
 func writeUnpacked(s *source) {
+	writeUnpackedOf(s, false)
+	writeUnpackedOf(s, true)
+	s.words("firstWords", firstWords())
+}
+
+// writeUnpackedOf writes those of float32 or float64.
+func writeUnpackedOf(s *source, f64 bool) {
 	for _, k := range unpackeds {
 		most := k.vecs
+		k.f64 = f64
 		for k.vecs = 1; k.vecs <= most; k.vecs++ {
 			for _, across := range []bool{false, true} {
 				for _, short := range []bool{false, true} {
@@ -36,18 +44,21 @@ func writeUnpacked(s *source) {
 		}
 	}
 	for _, k := range wideUnpackeds {
+		k.f64 = f64
 		for _, across := range []bool{false, true} {
 			unpackedKernel{masked{k, false, k.registers() - 1}, across}.mul(s)
 		}
 	}
-	s.words("firstWords", firstWords())
 }
 
 // crossA is rows of words of a step each, side by side; ld is a register for the bytes from one to the next.
-type crossA struct{ at, ld string }
+type crossA struct {
+	at, ld string
+	size   int // of a word
+}
 
 // word knows the first step only, as there is no register for the others.
-func (a crossA) word(u, i int) string { return fmt.Sprintf("%d(%s)", 4*i, a.at) }
+func (a crossA) word(u, i int) string { return fmt.Sprintf("%d(%s)", a.size*i, a.at) }
 
 func (a crossA) advance(s *source, n int) {
 	for range n {
@@ -95,11 +106,11 @@ func (k unpackedKernel) mul(s *source) {
 
 // rows writes the products of tiles of r rows.
 func (k unpackedKernel) rows(s *source, r int) {
-	var a operandA = rowsA{"SI", "DX", "R12", "R13", r}
+	var a operandA = rowsA{"SI", "DX", "R12", "R13", r, k.word()}
 	s.label(fmt.Sprintf("rows%d", r))
 	if k.across {
-		a = crossA{"SI", "R12"}
-		s.op("MOVQ $%d, AX", 4*r)
+		a = crossA{"SI", "R12", k.word()}
+		s.op("MOVQ $%d, AX", k.word()*r)
 	} else {
 		s.op("IMULQ R12, AX")
 	}

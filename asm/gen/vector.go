@@ -4,7 +4,7 @@ import "fmt"
 
 func writeVectors(s *source) {
 	s.vectorAlong()
-	for _, k := range []kernel{words512, words256} {
+	for _, k := range []kernel{words512, words256, doubles512, doubles256} {
 		for vecs := range 2 * k.vecs {
 			k.vectorPanels(s, 1+vecs)
 		}
@@ -154,9 +154,9 @@ func (k kernel) vectorPanels(s *source, vecs int) {
 	}
 	s.op("PCALIGN $32")
 	s.label("loop")
-	s.op("VBROADCASTSS (SI), %s", k.reg(word))
+	k.float(s, "VBROADCASTSS", "(SI), %s", k.reg(word))
 	for v := range vecs {
-		s.op("VMOVUPS %d(DI)%s, %s", v%k.vecs*k.bytes(), panelAt[v/k.vecs], k.reg(vecs+v))
+		k.float(s, "VMOVUPS", "%d(DI)%s, %s", v%k.vecs*k.bytes(), panelAt[v/k.vecs], k.reg(vecs+v))
 		k.multiply(s, v, word, vecs+v)
 	}
 	s.op("ADDQ R8, SI")
