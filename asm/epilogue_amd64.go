@@ -66,9 +66,13 @@ func roundVectors(t Type, dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, 
 
 // transposeVectors is [Transpose], if it can: by the packer of panels as wide.
 func transposeVectors(t Type, dst, src unsafe.Pointer, stride, rows, n int) bool {
-	can := t == F32 && hasAVX512
-	if can {
+	switch {
+	case !hasAVX512:
+		return false
+	case t == F64:
+		packAlong512Doublesx16(dst, src, stride, rows, n)
+	default:
 		packAlong512Wordsx32(dst, src, stride, rows, n)
 	}
-	return can
+	return true
 }

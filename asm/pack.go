@@ -42,21 +42,28 @@ func packGeneric(t Type, kpack, width int, kContiguous bool, dst, src unsafe.Poi
 
 // packGeneric64 is packGeneric for float64.
 func packGeneric64(width int, kContiguous bool, dst, src unsafe.Pointer, stride, r, k int) {
-	row, step := 8, stride // bytes from one row of a panel to the next, and from one element of K
-	if kContiguous {
-		row, step = stride, 8
-	}
 	for first := 0; first < r; first += width {
 		n := min(r-first, width)
 		panel := unsafe.Slice((*uint64)(unsafe.Add(dst, first*k*8)), width*k)
 		if n < width {
 			clear(panel)
 		}
-		for kd := range k {
+		if kContiguous {
 			for i := range n {
-				panel[kd*width+i] = *(*uint64)(unsafe.Add(src, (first+i)*row+kd*step))
+				packRow64(width, panel[min(i, len(panel)):], unsafe.Add(src, (first+i)*stride), k)
 			}
+			continue
 		}
+		for kd := range k {
+			copy(panel[kd*width:][:n], unsafe.Slice((*uint64)(unsafe.Add(src, kd*stride+first*8)), n))
+		}
+	}
+}
+
+// packRow64 is packRow for float64.
+func packRow64(width int, panel []uint64, src unsafe.Pointer, k int) {
+	for i, w := range unsafe.Slice((*uint64)(src), k) {
+		panel[i*width] = w
 	}
 }
 
@@ -96,7 +103,7 @@ func packRow(t Type, kpack, width int, panel []uint32, src unsafe.Pointer, k int
 func packStep(t Type, kpack int, step []uint32, src unsafe.Pointer, stride int, second bool) {
 	n := len(step)
 	switch {
-	case t == F32:
+	case t == F32 || t == F64: // which takes two words
 		copy(step, unsafe.Slice((*uint32)(src), n))
 	case kpack == 2 && second:
 		lo, hi := unsafe.Slice((*uint16)(src), n), unsafe.Slice((*uint16)(unsafe.Add(src, stride)), n)

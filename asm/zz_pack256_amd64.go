@@ -125,3 +125,28 @@ func packAlong256F16x24(dst, src unsafe.Pointer, stride, k int)
 //
 //go:noescape
 func packAcross256F16x24(dst, src unsafe.Pointer, stride, k int)
+
+// A panel of 4 from 4 rows; k is a multiple of 8.
+//
+//go:noescape
+func packAlong256Doublesx4(dst, src unsafe.Pointer, stride, k int)
+
+// A panel of 12 from 4 rows; k is a multiple of 8.
+//
+//go:noescape
+func packAlong256Doublesx12x4(dst, src unsafe.Pointer, stride, k int)
+
+// A panel of 12 from 8 rows; k is a multiple of 8.
+//
+//go:noescape
+func packAlong256Doublesx12x8(dst, src unsafe.Pointer, stride, k int)
+
+// A panel of 12 from 12 rows; k is a multiple of 8.
+//
+//go:noescape
+func packAlong256Doublesx12(dst, src unsafe.Pointer, stride, k int)
+
+// 16 columns into two panels of 8.
+//
+//go:noescape
+func packAcross256Wordsx8(dst, src unsafe.Pointer, stride, k, panel int)

@@ -85,3 +85,18 @@ func packAlong512F16x32(dst, src unsafe.Pointer, stride, rows, k int)
 //
 //go:noescape
 func packAcross512F16x32(dst, src unsafe.Pointer, stride, n, k, panel int)
+
+// One panel of 8.
+//
+//go:noescape
+func packAlong512Doublesx8(dst, src unsafe.Pointer, stride, rows, k int)
+
+// One panel of 16.
+//
+//go:noescape
+func packAlong512Doublesx16(dst, src unsafe.Pointer, stride, rows, k int)
+
+// 32 columns into panels of 16.
+//
+//go:noescape
+func packAcross512Wordsx16(dst, src unsafe.Pointer, stride, n, k, panel int)

@@ -10,12 +10,16 @@ func writePacks256(s *source) {
 		for _, p := range packs256 {
 			transpose256(s, f, p.width, p.n)
 			if p.width == 4 {
-				copy256x4(s, f)
+				copy256x4(s, f, 4)
 			} else {
 				copy256x24(s, f, p.n)
 			}
 		}
 	}
+	for _, p := range packs256 { // of half the rows; across, panels are of twice as many words
+		transpose256(s, doubles, max(4, p.width/2), max(4, p.n/2))
+	}
+	copy256x4(s, words, 8)
 }
 
 // name256 returns the name of a packer of n rows or columns.
@@ -29,7 +33,8 @@ func name256(what string, f form, width, n int) string {
 
 // transpose256 writes a packer of one panel of 4 or 24 words from n rows of contiguous K, up to 8 rows after the other,
 // in blocks of 8 words; k is a multiple of 8. Rows often lie a power of two apart, and a first-level cache of 8 ways
-// keeps a line of no more. For the same reason the rows after them are prefetched to the second-level cache.
+// keeps a line of no more. For the same reason the rows after them are prefetched to the second-level cache. Of float64
+// a panel is 4 or 12 and 4 rows are packed after the other.
 //
 //	SI rows   AX the fifth   R9 stride   R10 stride·3   R8 R11 rows to prefetch   DI dst   CX elements of K left
 func transpose256(s *source, f form, width, n int) {
@@ -40,26 +45,30 @@ func transpose256(s *source, f form, width, n int) {
 	s.op("TESTQ CX, CX")
 	s.op("JLE done")
 	f.upperHalves(s)
-	for group := 0; group < width; group += 8 {
+	high := 32 / f.word() // rows of a group
+	for group := 0; group < width; group += high {
 		s.load("dst", "DI", "k", "CX")
-		switch {
-		case group >= n:
+		if group >= n {
 			s.op("VXORPS Y0, Y0, Y0")
-		case group > 0:
-			s.op("LEAQ (BX)(R9*8), BX")
-			fallthrough
-		default:
+		} else {
+			if group > 0 {
+				s.op("LEAQ (BX)(R9*%d), BX", high)
+			}
 			s.op("MOVQ BX, SI")
 			s.op("LEAQ (SI)(R9*4), AX")
-			s.op("LEAQ (SI)(R9*8), R8")
-			s.op("LEAQ (AX)(R9*8), R11")
+			s.op("LEAQ (SI)(R9*%d), R8", high)
+			if high == 8 {
+				s.op("LEAQ (AX)(R9*8), R11")
+			}
 		}
 		s.label(fmt.Sprintf("loop%d", group))
 		switch {
 		case group >= n:
 			for i := range 8 {
-				s.op("VMOVUPS Y0, %d(DI)", 4*(width*i+group))
+				s.op("VMOVUPS Y0, %d(DI)", f.word()*(width*i+group))
 			}
+		case f == doubles:
+			transposeDoubles(s, width, group)
 		case width == 4:
 			transpose4x8(s, f)
 		default:
@@ -70,7 +79,7 @@ func transpose256(s *source, f form, width, n int) {
 		for _, reg := range []string{"SI", "AX", "R8", "R11"} {
 			s.op("ADDQ $%d, %s", 8*f.bytes, reg)
 		}
-		s.op("ADDQ $%d, DI", 8*4*width)
+		s.op("ADDQ $%d, DI", 8*f.word()*width)
 		s.op("SUBQ $8, CX")
 		s.op("JG loop%d", group)
 	}
@@ -84,6 +93,27 @@ func row256(i, offset int, at, fifth string) string {
 		at = fifth
 	}
 	return fmt.Sprintf("%d(%s)%s", offset, at, []string{"", "(R9*1)", "(R9*2)", "(R10*1)"}[i%4])
+}
+
+// transposeDoubles packs 8 float64s of 4 rows, from row group of a panel on.
+func transposeDoubles(s *source, width, group int) {
+	for half := range 2 {
+		for i := range 4 {
+			doubles.load256(s, row256(i, 32*half, "SI", "SI"), i)
+			switch {
+			case half > 0:
+			case width == 4:
+				s.op("PREFETCHT0 %s", row256(i, ahead, "SI", ""))
+			default:
+				s.op("PREFETCHT1 %s", row256(i, 0, "R8", ""))
+			}
+		}
+		avx2.unpackDoubles(s, 4, 4)
+		for i := range 4 {
+			s.op("VPERM2F128 %s, Y%d, Y%d, Y%d", []string{"$0x20", "$0x31"}[i/2], 6+i%2, 4+i%2, i)
+			s.op("VMOVUPS Y%d, %d(DI)", i, 8*(width*(4*half+i)+group))
+		}
+	}
 }
 
 // transpose4x8 packs 8 words of 4 rows.
@@ -199,16 +229,18 @@ func copy256x24(s *source, f form, n int) {
 	s.ret()
 }
 
-// copy256x4 writes a packer of 16 columns from rows of K into four panels of 4, panel bytes apart.
+// copy256x4 writes a packer of 16 columns from rows of K into four panels of 4 or two of 8, panel bytes apart.
 //
 //	SI source   R9 stride   CX steps of K left   DI R10 R11 R12 panels   R13 offset in a panel
-func copy256x4(s *source, f form) {
-	s.function(name256("Across", f, 4, 4), "dst, src unsafe.Pointer, stride, k, panel int", 0,
-		"16 columns into four panels of 4.")
+func copy256x4(s *source, f form, width int) {
+	s.function(name256("Across", f, width, width), "dst, src unsafe.Pointer, stride, k, panel int", 0,
+		map[int]string{4: "16 columns into four panels of 4.", 8: "16 columns into two panels of 8."}[width])
 	s.load("dst", "DI", "src", "SI", "stride", "R9", "k", "CX", "panel", "R12")
 	s.op("LEAQ (DI)(R12*1), R10")
-	s.op("LEAQ (DI)(R12*2), R11")
-	s.op("LEAQ (R10)(R12*2), R12")
+	if width == 4 {
+		s.op("LEAQ (DI)(R12*2), R11")
+		s.op("LEAQ (R10)(R12*2), R12")
+	}
 	s.op("XORQ R13, R13")
 	s.op("SUBQ $2, CX")
 	s.op("JL rest")
@@ -221,10 +253,14 @@ func copy256x4(s *source, f form) {
 		s.op("ADDQ R9, SI")
 	}
 	for i, panel := range panels {
+		if width == 8 {
+			s.op("VMOVUPS Y%d, %d(%s)(R13*1)", i, i/2*32, panels[i%2])
+			continue
+		}
 		s.op("VPERM2F128 %s, Y%d, Y%d, Y%d", []string{"$0x20", "$0x31"}[i%2], 2+i/2, i/2, 4+i)
 		s.op("VMOVUPS Y%d, (%s)(R13*1)", 4+i, panel)
 	}
-	s.op("ADDQ $32, R13")
+	s.op("ADDQ $%d, R13", 8*width)
 	s.op("SUBQ $2, CX")
 	s.op("JGE loop")
 	s.label("rest")
@@ -233,6 +269,12 @@ func copy256x4(s *source, f form) {
 	f.load256(s, "(SI)", 0)
 	f.load256(s, fmt.Sprintf("%d(SI)", 8*f.bytes), 1)
 	for i, panel := range panels {
+		if width == 8 {
+			if i < 2 {
+				s.op("VMOVUPS Y%d, (%s)(R13*1)", i, panel)
+			}
+			continue
+		}
 		if i%2 == 0 {
 			s.op("VMOVUPS X%d, (%s)(R13*1)", i/2, panel)
 		} else {

@@ -3,7 +3,8 @@ package main
 import "fmt"
 
 // packs512 are the packers with AVX-512. Along transposes: its source has K along the rows. Across copies: its source
-// has K across the rows, stride bytes apart. They are made for all forms and these widths of a panel.
+// has K across the rows, stride bytes apart. They are made for all forms and these widths of a panel. Those of float64
+// have half the rows; across, they are panels of twice as many words.
 var packs512 = []int{8, 32}
 
 func writePacks512(s *source) {
@@ -13,6 +14,9 @@ func writePacks512(s *source) {
 			copy512(s, f, width)
 		}
 	}
+	transpose512(s, doubles, 8)
+	transpose512(s, doubles, 16)
+	copy512(s, words, 16)
 	s.words("interleave", interleave())
 }
 
@@ -22,7 +26,8 @@ const (
 )
 
 // transpose512 writes a packer of one panel of 8 or 32 words from rows of contiguous K, in blocks of 16 words of K. A
-// panel of 32 is packed in two passes of 16 rows: processors do not keep track of 32 streams.
+// panel of 32 is packed in two passes of 16 rows: processors do not keep track of 32 streams. Of float64 a panel is 8
+// or 16, in passes of 8 rows and blocks of 8, and each has two bits of the masks of rows.
 //
 // The addresses of the rows stand in a table on the stack in which the rows beyond the edge repeat the last one; what
 // is read there is masked off in the last step of the transposition, so the edge costs nothing and reads nothing
@@ -45,9 +50,13 @@ func transpose512(s *source, f form, width int) {
 	s.op("CMPQ BX, $%d", width)
 	s.op("JLT table")
 
+	if f == doubles {
+		s.op("ADDQ R10, R10")
+	}
 	s.mask("R10", "DX", "K1")
-	pass, pitch := 16, 128 // rows in a pass, bytes between the steps of K in dst
-	if width == 8 {
+	pitch := f.word() * width         // bytes between the steps of K in dst
+	pass := min(pitch, 64) / f.word() // rows
+	if pitch == 32 {
 		pass, pitch = 8, 32
 		s.comment("A vector of the panel holds two steps of K.")
 		s.op("ANDQ $255, DX")
@@ -66,7 +75,7 @@ func transpose512(s *source, f form, width int) {
 	s.op("ADDQ BX, DI")
 	f.pass512(s, pass, pitch)
 	s.label("done")
-	if width == 32 {
+	if pitch == 128 {
 		s.op("KMOVQ K2, K1")
 		s.op("ADDQ $64, BX")
 		s.op("CMPQ BX, $128")
@@ -81,14 +90,18 @@ const ahead = 256
 
 // pass512 packs rows rows, 8 or 16, of all K, and goes to done.
 func (f form) pass512(s *source, rows, pitch int) {
-	block := 16 * f.kpack // elements of K
+	steps := 64 / f.word()
+	block := steps * f.kpack // elements of K
 	transpose := transpose16x16
-	if rows == 8 {
+	switch {
+	case f == doubles:
+		transpose = transpose8x8
+	case rows == 8:
 		transpose = transpose8x16
 	}
 	load := func(mask string) {
 		for i := range rows {
-			s.op("MOVQ %d(SP)(BX*2), AX", 8*i)
+			s.op("MOVQ %d(SP)(BX*%d), AX", 8*i, 8/f.word())
 			f.load512(s, "(AX)(SI*1)", mask, i)
 			if mask == "" {
 				s.op("PREFETCHT0 %d(AX)(SI*1)", ahead)
@@ -105,7 +118,7 @@ func (f form) pass512(s *source, rows, pitch int) {
 		s.op("VMOVDQU32 Z%d, %d(DI)", reg, i*max(pitch, 64))
 	}
 	s.op("ADDQ $%d, SI", block*f.bytes)
-	s.op("ADDQ $%d, DI", 16*pitch)
+	s.op("ADDQ $%d, DI", steps*pitch)
 	s.op("SUBQ $%d, CX", block)
 	s.op("JGE loop")
 
@@ -120,7 +133,7 @@ func (f form) pass512(s *source, rows, pitch int) {
 	s.comment("CX steps of K are left.")
 	load("K3")
 	columns := transpose(s, "K1")
-	if rows == 16 {
+	if pitch >= 64 {
 		for i, reg := range columns {
 			s.op("VMOVDQU32 Z%d, %d(DI)", reg, i*pitch)
 			s.op("CMPQ CX, $%d", i+1)
@@ -143,10 +156,10 @@ func (f form) pass512(s *source, rows, pitch int) {
 	}
 }
 
-// copy512 writes a packer from rows of K: of 32 columns at a time, which are one panel of 32 or four panels of 8, so
+// copy512 writes a packer from rows of K: of 32 columns at a time, which are one panel of 32, two of 16 or four of 8, so
 // that a cache line of the source is read once. n of the 32 columns exist; the panels lie panel bytes apart.
 //
-// Of four panels those that are not there share the address of the last one that is, and are written before it: what is
+// Of several panels those that are not there share the address of the last one that is, and are written before it: what is
 // written for them is overwritten.
 //
 //	SI source   R9 stride   DX elements of K left   DI R10 R11 R12 panels   R13 offset in a panel
@@ -164,11 +177,11 @@ func copy512(s *source, f form, width int) {
 		s.op("VMOVDQU32 ·interleave<>+0(SB), Z30")
 		s.op("VMOVDQU32 ·interleave<>+64(SB), Z31")
 	}
-	if width == 8 {
+	if width < 32 {
 		s.op("DECQ AX")
-		for i, panel := range []string{"R10", "R11", "R12"} {
-			s.op("MOVQ %s, %s", []string{"DI", "R10", "R11"}[i], panel)
-			s.op("CMPQ AX, $%d", 8*(i+1))
+		for i, panel := range panels[1 : 32/width] {
+			s.op("MOVQ %s, %s", panels[i], panel)
+			s.op("CMPQ AX, $%d", width*(i+1))
 			s.op("JLT clamp%d", i)
 			s.op("ADDQ BX, %s", panel)
 			s.label(fmt.Sprintf("clamp%d", i))
@@ -182,14 +195,20 @@ func copy512(s *source, f form, width int) {
 	s.label("loop")
 	f.step512(s, 0, "K1")
 	f.step512(s, 4, "K1")
-	if width == 8 {
+	switch width {
+	case 8:
 		for i := 3; i >= 0; i-- {
 			half := []string{"$0x44", "$0xee"}[i%2]
 			s.op("VSHUFI64X2 %s, Z%d, Z%d, Z%d", half, 4+i/2, i/2, 8+i)
 			s.op("VMOVDQU32 Z%d, (%s)(R13*1)", 8+i, panels[i])
 		}
 		s.op("ADDQ $64, R13")
-	} else {
+	case 16:
+		for i, reg := range []int{1, 5, 0, 4} {
+			s.op("VMOVDQU32 Z%d, %d(%s)(R13*1)", reg, i%2*64, panels[1-i/2])
+		}
+		s.op("ADDQ $128, R13")
+	default:
 		for i, reg := range []int{0, 1, 4, 5} {
 			s.op("VMOVDQU32 Z%d, %d(DI)(R13*1)", reg, 64*i)
 		}
@@ -228,7 +247,7 @@ func (s *source) prefetchNext(n int) {
 	}
 }
 
-// panels are the registers that hold the addresses of four panels.
+// panels are the registers that hold the addresses of up to four panels.
 var panels = [4]string{"DI", "R10", "R11", "R12"}
 
 // step512 loads a step of K, 32 words, into Z(reg) and Z(reg+1) and advances the source. second is the mask of the
@@ -252,13 +271,18 @@ func (f form) step512(s *source, reg int, second string) {
 
 // store512 stores the single step of K in Z0 and Z1 and advances the offset.
 func (f form) store512(s *source, width int) {
-	if width == 8 {
+	switch width {
+	case 8:
 		s.op("VEXTRACTI64X4 $1, Z1, (R12)(R13*1)")
 		s.op("VMOVDQU32 Y1, (R11)(R13*1)")
 		s.op("VEXTRACTI64X4 $1, Z0, (R10)(R13*1)")
 		s.op("VMOVDQU32 Y0, (DI)(R13*1)")
 		s.op("ADDQ $32, R13")
-	} else {
+	case 16:
+		s.op("VMOVDQU32 Z1, (R10)(R13*1)")
+		s.op("VMOVDQU32 Z0, (DI)(R13*1)")
+		s.op("ADDQ $64, R13")
+	default:
 		s.op("VMOVDQU32 Z0, (DI)(R13*1)")
 		s.op("VMOVDQU32 Z1, 64(DI)(R13*1)")
 		s.op("ADDQ $128, R13")

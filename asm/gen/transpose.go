@@ -48,6 +48,23 @@ func transpose16x16(s *source, mask string) (columns []int) {
 	return columns
 }
 
+// transpose8x8 transposes the float64s of Z0..Z7, two lanes of mask each, and returns the registers of the columns.
+func transpose8x8(s *source, mask string) (columns []int) {
+	avx512.unpackDoubles(s, 8, 16)
+	lanes(s, [4]int{16, 18, 20, 22}, [4]int{0, 2, 4, 6}, 24, mask)
+	lanes(s, [4]int{17, 19, 21, 23}, [4]int{1, 3, 5, 7}, 28, mask)
+	return []int{0, 1, 2, 3, 4, 5, 6, 7}
+}
+
+// unpackDoubles transposes 2 × 2 float64s within each lane of n rows, in registers 0 and up, to as many from tmp on:
+// lane l of register tmp+2g+j holds column 2l+j of rows 2g and 2g+1.
+func (v vectors) unpackDoubles(s *source, n, tmp int) {
+	for i := 0; i < n; i += 2 {
+		s.op("VUNPCKLPD %s, %s, %s", v.reg(i+1), v.reg(i), v.reg(tmp+i))
+		s.op("VUNPCKHPD %s, %s, %s", v.reg(i+1), v.reg(i), v.reg(tmp+i+1))
+	}
+}
+
 // transpose8x16 transposes the words of Z0..Z7 and returns the registers of the pairs of columns.
 func transpose8x16(s *source, mask string) (pairs []int) {
 	avx512.quads(s, 8, 16)
