@@ -104,12 +104,14 @@ var (
 		strip: mul512Doubles, rows: rows512Doubles, stores: StorePast,
 		packA: [numTypes][2]PackFunc{F64: packers512(F64, 1, 8, packAlong512Doublesx8, packAcross512Wordsx16)},
 		packB: [numTypes][2]PackFunc{F64: packers512(F64, 1, 16, packAlong512Doublesx16, packAcross512Wordsx32)},
+		edge:  edgesAVX512F64.multiply,
 		peak:  peak512Doubles, flops: 24 * 8 * 2,
 	}
 	avx2F64 = functions{
 		strip: mul256Doubles, rows: rows256Doubles,
 		packA: [numTypes][2]PackFunc{F64: packers256x4(F64, packAlong256Doublesx4, packAcross256Wordsx8)},
 		packB: [numTypes][2]PackFunc{F64: packers256x24(F64, groupsAlongDoubles, groupsAcrossWords)},
+		edge:  edgesAVX2F64.multiply,
 		peak:  peak256Doubles, flops: 12 * 4 * 2,
 	}
 	hopper512 = functions{

@@ -7,8 +7,8 @@ import (
 
 // An EdgeFunc is a [KernelFunc] for the edges of C. It computes the first r rows and n columns of tiles one below the
 // other, both at least 1, in the time that so many rows and vectors of columns take, and neither reads the rest from
-// src nor writes it to dst. Word p of row i of A's tile t is at a + t·next + i·lda + p·step: lda and step are 4 and
-// 4·MR in a panel, and anything where A is read where it lies. b is one whole panel.
+// src nor writes it to dst. Word p of row i of A's tile t is at a + t·next + i·lda + p·step: lda and step are the
+// size of a word and MR times that in a panel, and anything where A is read where it lies. b is one whole panel.
 type EdgeFunc func(
 	r, n, k int, a unsafe.Pointer, lda, step, next int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int,
 )
@@ -18,21 +18,29 @@ func (k *Kernel) Edge() EdgeFunc { return k.edge }
 
 // edgeGeneric is the twin of the kernels of kern for edges; mul is the kernel's Mul or Ref.
 func edgeGeneric(kern *Kernel, mul KernelFunc) EdgeFunc {
+	if kern.Sum == F64 {
+		return edgeGenericOf[float64](kern, mul)
+	}
+	return edgeGenericOf[float32](kern, mul)
+}
+
+// edgeGenericOf is edgeGeneric for words of the size of F.
+func edgeGenericOf[F float](kern *Kernel, mul KernelFunc) EdgeFunc {
 	return func(
 		r, n, k int, a unsafe.Pointer, lda, step, next int, b, src unsafe.Pointer, lds int,
 		dst unsafe.Pointer, ldd int,
 	) {
 		tiles := (r + kern.MR - 1) / kern.MR
-		panels, tile := make([]uint32, max(1, tiles*kern.MR*k)), make([]float32, tiles*kern.MR*kern.NR)
+		panels, tile := make([]F, max(1, tiles*kern.MR*k)), make([]F, tiles*kern.MR*kern.NR)
 		for i := range r {
 			t, row := i/kern.MR, i%kern.MR
 			for p := range k {
-				panels[(t*k+p)*kern.MR+row] = *(*uint32)(unsafe.Add(a, t*next+row*lda+p*step))
+				panels[(t*k+p)*kern.MR+row] = *(*F)(unsafe.Add(a, t*next+row*lda+p*step))
 			}
 		}
-		row := func(p unsafe.Pointer, i, ld int) []float32 { return unsafe.Slice((*float32)(unsafe.Add(p, i*ld)), n) }
+		row := func(p unsafe.Pointer, i, ld int) []F { return unsafe.Slice((*F)(unsafe.Add(p, i*ld)), n) }
 		out := slices.Clone(tile)
-		from, pitch, apart := unsafe.Pointer(unsafe.SliceData(tile)), kern.NR*4, pitchOf(lds)
+		from, pitch, apart := unsafe.Pointer(unsafe.SliceData(tile)), kern.NR*kern.Word, pitchOf(lds)
 		if src == nil {
 			from = nil
 		}
@@ -49,7 +57,7 @@ func edgeGeneric(kern *Kernel, mul KernelFunc) EdgeFunc {
 			}
 		}
 		mul(k, tiles, unsafe.Pointer(unsafe.SliceData(panels)), b, from, pitch,
-			unsafe.Pointer(unsafe.SliceData(out)), kern.NR*4)
+			unsafe.Pointer(unsafe.SliceData(out)), kern.NR*kern.Word)
 		for i := range r {
 			copy(row(dst, i, ldd), out[i*kern.NR:])
 		}

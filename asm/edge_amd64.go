@@ -34,6 +34,14 @@ var (
 		[]edgeTile{edge256Wordsx1, edge256Wordsx2, edge256Wordsx3},
 		[]edgeTile{edgeShort256Wordsx1, edgeShort256Wordsx2, edgeShort256Wordsx3},
 		[]int{8, 4, 4}}
+	edgesAVX512F64 = edgeShape{8, 3, 4,
+		[]edgeTile{edge512Doublesx1, edge512Doublesx2},
+		[]edgeTile{edgeShort512Doublesx1, edgeShort512Doublesx2},
+		[]int{8, 8}}
+	edgesAVX2F64 = edgeShape{4, 2, 3,
+		[]edgeTile{edge256Doublesx1, edge256Doublesx2, edge256Doublesx3},
+		[]edgeTile{edgeShort256Doublesx1, edgeShort256Doublesx2, edgeShort256Doublesx3},
+		[]int{8, 4, 4}}
 )
 
 // multiply is an EdgeFunc.

@@ -12,7 +12,7 @@ import (
 // TestEdgeWhere checks which kernels have kernels for edges.
 func TestEdgeWhere(t *testing.T) {
 	for _, kern := range Kernels() {
-		want := assembled && slices.Contains([]string{"avx512bf16", "avx512", "avx2"}, kern.Name)
+		want := assembled && slices.Contains([]string{"avx512bf16", "avx512", "avx2", "avx512f64", "avx2f64"}, kern.Name)
 		if got := kern.Edge() != nil; got != want {
 			t.Errorf("%s has an EdgeFunc: %v, want %v", kern.Name, got, want)
 		}

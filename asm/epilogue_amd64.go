@@ -15,17 +15,25 @@ const (
 func combineVectors(
 	t Type, dst unsafe.Pointer, ldd int, acc unsafe.Pointer, lda, rows, cols int, alpha, beta float64,
 ) int {
-	whole := cols &^ (avx2Vector - 1)
+	whole := cols &^ (avx2Vector*4/t.Size() - 1)
 	switch {
-	case t != F32 || !hasAVX2 || whole == 0 || rows <= 0:
+	case !hasAVX2 || whole == 0 || rows <= 0:
 		return 0
+	case alpha == 1 && beta == 1 && t == F64:
+		add256Doubles(dst, ldd, acc, lda, rows, whole)
+		return whole
 	case alpha == 1 && beta == 1:
 		add256(dst, ldd, acc, lda, rows, whole)
 		return whole
 	}
-	factors := [2]float32{float32(alpha), float32(beta)}
+	factors, doubles := [2]float32{float32(alpha), float32(beta)}, [2]float64{alpha, beta}
 	for i := 0; i < rows; i += combineMost {
-		combine256(unsafe.Add(dst, i*ldd), ldd, unsafe.Add(acc, i*lda), lda, min(rows-i, combineMost), whole, &factors)
+		to, from, some := unsafe.Add(dst, i*ldd), unsafe.Add(acc, i*lda), min(rows-i, combineMost)
+		if t == F64 {
+			combine256Doubles(to, ldd, from, lda, some, whole, &doubles)
+		} else {
+			combine256(to, ldd, from, lda, some, whole, &factors)
+		}
 	}
 	return whole
 }

@@ -77,8 +77,8 @@ func (a Arithmetic) String() string {
 //
 // The A panels are contiguous, PanelA(k) bytes each; b is one panel of PanelB(k) bytes. k is a multiple of KStep.
 // Tiles are row-major, of the kernel's sums, with a row pitch of pitch or ldd bytes, both multiples of 4; tile p starts
-// at src + p·MR·pitch and at dst + p·MR·ldd. src may equal dst. k >= 0 (k == 0 copies src, or writes zeros) and m >= 1. Panels
-// that start on a multiple of 64 bytes are read fastest.
+// at src + p·MR·pitch and at dst + p·MR·ldd. src may equal dst. k >= 0 (k == 0 copies src, or writes zeros) and m >= 1.
+// Panels that start on a multiple of 64 bytes are read fastest.
 //
 // The assembly cannot be preempted, so keep a call under about 100 µs.
 type KernelFunc func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)

@@ -122,8 +122,8 @@ func sumOdd(p, c float64) float64 {
 // sixteen registers hold, and a sum that is spilled costs half of the speed.
 const goMR, goNR = 4, 6
 
-// mulGo is the portable kernel, and that of float64. The product is rounded before it is added: a bare a·b + c would be fused on some
-// architectures and not on others.
+// mulGo is the portable kernel, and that of float64. The product is rounded before it is added: a bare a·b + c would be
+// fused on some architectures and not on others.
 func mulGo[F float](k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 	size := int(unsafe.Sizeof(F(0)))
 	var acc [goMR * goNR]F

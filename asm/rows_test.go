@@ -227,7 +227,9 @@ func mismatchC(kern *Kernel, x, y []byte, from, span, pitch, row int) (at int, w
 	return mismatchWords(x, y, in, float32s(kern).same)
 }
 
-func mismatchWords[W wordBits](x, y []byte, in func(at int) bool, same func(x, y W) bool) (at int, wordX, wordY uint64) {
+func mismatchWords[W wordBits](
+	x, y []byte, in func(at int) bool, same func(x, y W) bool,
+) (at int, wordX, wordY uint64) {
 	size := int(unsafe.Sizeof(W(0)))
 	for at := 0; at < len(x); at += size {
 		wordX, wordY := *(*W)(unsafe.Pointer(&x[at])), *(*W)(unsafe.Pointer(&y[at]))

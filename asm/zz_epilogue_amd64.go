@@ -16,6 +16,16 @@ func combine256(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n in
 //go:noescape
 func add256(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int)
 
+// dst = alpha·src + beta·dst, for factors alpha and beta; rows is positive, n a positive multiple of 4.
+//
+//go:noescape
+func combine256Doubles(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int, factors *[2]float64)
+
+// dst += src; rows is positive, n a positive multiple of 4.
+//
+//go:noescape
+func add256Doubles(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int)
+
 // A copy of n bytes a row; rows is positive, n a positive multiple of 16.
 //
 //go:noescape

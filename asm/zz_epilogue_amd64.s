@@ -119,6 +119,120 @@ next:
 	VZEROUPPER
 	RET
 
+// func combine256Doubles(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int, factors *[2]float64)
+// dst = alpha·src + beta·dst, for factors alpha and beta; rows is positive, n a positive multiple of 4.
+TEXT ·combine256Doubles(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), DI
+	MOVQ ldd+8(FP), R8
+	MOVQ src+16(FP), SI
+	MOVQ lds+24(FP), R9
+	MOVQ rows+32(FP), BX
+	MOVQ n+40(FP), DX
+	MOVQ factors+48(FP), AX
+	VBROADCASTSD (AX), Y0
+	VBROADCASTSD 8(AX), Y1
+	SHLQ $3, DX
+	VXORPD X2, X2, X2
+	// A NaN is not equal to zero, and not below or above it either.
+	VUCOMISD X2, X1
+	JNE both
+	JPS both
+
+scale:
+	XORQ CX, CX
+	PCALIGN $32
+
+scaleloop:
+	VMULPD (SI)(CX*1), Y0, Y3
+	VMOVUPD Y3, (DI)(CX*1)
+	ADDQ $32, CX
+	CMPQ CX, DX
+	JLT scaleloop
+	ADDQ R8, DI
+	ADDQ R9, SI
+	DECQ BX
+	JNZ scale
+	VZEROUPPER
+	RET
+
+both:
+	// Rows of C lie on pages of their own, where the hardware prefetches nothing.
+	// The line in which a row begins before it came with the panel before.
+	LEAQ (DI)(R8*8), R10
+	PREFETCHT0 63(R10)
+	PREFETCHT0 127(R10)
+	XORQ CX, CX
+	PCALIGN $32
+
+bothloop:
+	VMULPD (SI)(CX*1), Y0, Y3
+	VMULPD (DI)(CX*1), Y1, Y4
+	VADDPD Y4, Y3, Y3
+	VMOVUPD Y3, (DI)(CX*1)
+	ADDQ $32, CX
+	CMPQ CX, DX
+	JLT bothloop
+	ADDQ R8, DI
+	ADDQ R9, SI
+	DECQ BX
+	JNZ both
+	VZEROUPPER
+	RET
+
+// func add256Doubles(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int)
+// dst += src; rows is positive, n a positive multiple of 4.
+TEXT ·add256Doubles(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), DI
+	MOVQ ldd+8(FP), R8
+	MOVQ src+16(FP), SI
+	MOVQ lds+24(FP), R9
+	MOVQ rows+32(FP), BX
+	MOVQ n+40(FP), DX
+	SHLQ $3, DX
+	LEAQ -128(DX), R10
+
+row:
+	XORQ CX, CX
+	CMPQ CX, R10
+	JGT one
+	PCALIGN $32
+
+four:
+	VMOVUPD 0(SI)(CX*1), Y0
+	VMOVUPD 32(SI)(CX*1), Y1
+	VMOVUPD 64(SI)(CX*1), Y2
+	VMOVUPD 96(SI)(CX*1), Y3
+	VADDPD 0(DI)(CX*1), Y0, Y0
+	VADDPD 32(DI)(CX*1), Y1, Y1
+	VADDPD 64(DI)(CX*1), Y2, Y2
+	VADDPD 96(DI)(CX*1), Y3, Y3
+	VMOVUPD Y0, 0(DI)(CX*1)
+	VMOVUPD Y1, 32(DI)(CX*1)
+	VMOVUPD Y2, 64(DI)(CX*1)
+	VMOVUPD Y3, 96(DI)(CX*1)
+	ADDQ $128, CX
+	CMPQ CX, R10
+	JLE four
+	CMPQ CX, DX
+	JGE next
+	PCALIGN $32
+
+one:
+	VMOVUPD 0(SI)(CX*1), Y0
+	VADDPD 0(DI)(CX*1), Y0, Y0
+	VMOVUPD Y0, 0(DI)(CX*1)
+	ADDQ $32, CX
+	CMPQ CX, DX
+	JLT one
+
+next:
+	ADDQ R8, DI
+	ADDQ R9, SI
+	DECQ BX
+	JNZ row
+	VZEROUPPER
+	RET
+
 // func copy256(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int)
 // A copy of n bytes a row; rows is positive, n a positive multiple of 16.
 TEXT ·copy256(SB), NOSPLIT, $0-48

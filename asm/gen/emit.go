@@ -33,6 +33,14 @@ var avx512, avx2 = vectors{zmm: true}, vectors{}
 // doubles returns vectors of float64.
 func (v vectors) doubles() vectors { return vectors{v.zmm, true} }
 
+// what is how the names of functions of float64 say so.
+func (v vectors) what() string {
+	if v.f64 {
+		return "Doubles"
+	}
+	return ""
+}
+
 // word is the size of an element.
 func (v vectors) word() int { return 4 << b2i(v.f64) }
 

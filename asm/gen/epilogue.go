@@ -1,9 +1,13 @@
 package main
 
+import "fmt"
+
 // writeEpilogues writes what becomes of rows of sums: they are combined with an old C, rounded to 16 bits, or copied.
 func writeEpilogues(s *source) {
-	s.combine()
-	s.add()
+	for _, v := range []vectors{avx2, avx2.doubles()} {
+		v.combine(s)
+		v.add(s)
+	}
 	s.copyRows()
 	for _, f := range []form{bf16, f16} {
 		f.round(s)
@@ -32,18 +36,19 @@ func (s *source) nextRow(label string) {
 
 // combine writes the sum of two matrices times factors, each product rounded.
 //
-//	Y0 alpha   Y1 beta   DX n·4   CX offset in a row
-func (s *source) combine() {
-	s.function("combine256", rowsParams+", factors *[2]float32", 0,
-		"dst = alpha·src + beta·dst, for factors alpha and beta; rows is positive, n a positive multiple of 8.")
+//	Y0 alpha   Y1 beta   DX bytes of a row   CX offset in a row
+func (v vectors) combine(s *source) {
+	s.function("combine256"+v.what(), fmt.Sprintf("%s, factors *[2]float%d", rowsParams, 8*v.word()), 0,
+		fmt.Sprintf("dst = alpha·src + beta·dst, for factors alpha and beta; "+
+			"rows is positive, n a positive multiple of %d.", v.bytes()/v.word()))
 	s.loadRows()
 	s.load("factors", "AX")
-	s.op("VBROADCASTSS (AX), Y0")
-	s.op("VBROADCASTSS 4(AX), Y1")
-	s.op("SHLQ $2, DX")
-	s.op("VXORPS X2, X2, X2")
+	v.float(s, "VBROADCASTSS", "(AX), Y0")
+	v.float(s, "VBROADCASTSS", "%d(AX), Y1", v.word())
+	s.op("SHLQ $%d, DX", 2+b2i(v.f64))
+	v.float(s, "VXORPS", "X2, X2, X2")
 	s.comment("A NaN is not equal to zero, and not below or above it either.")
-	s.op("VUCOMISS X2, X1")
+	v.float(s, "VUCOMISS", "X2, X1")
 	s.op("JNE both")
 	s.op("JPS both")
 	for _, label := range []string{"scale", "both"} {
@@ -58,12 +63,12 @@ func (s *source) combine() {
 		s.op("XORQ CX, CX")
 		s.op("PCALIGN $32")
 		s.label(label + "loop")
-		s.op("VMULPS (SI)(CX*1), Y0, Y3")
+		v.float(s, "VMULPS", "(SI)(CX*1), Y0, Y3")
 		if label == "both" {
-			s.op("VMULPS (DI)(CX*1), Y1, Y4")
-			s.op("VADDPS Y4, Y3, Y3")
+			v.float(s, "VMULPS", "(DI)(CX*1), Y1, Y4")
+			v.float(s, "VADDPS", "Y4, Y3, Y3")
 		}
-		s.op("VMOVUPS Y3, (DI)(CX*1)")
+		v.float(s, "VMOVUPS", "Y3, (DI)(CX*1)")
 		s.op("ADDQ $32, CX")
 		s.op("CMPQ CX, DX")
 		s.op("JLT %sloop", label)
@@ -74,11 +79,12 @@ func (s *source) combine() {
 
 // add writes combine for factors of 1.
 //
-//	DX n·4   CX offset in a row   R10 the last with four vectors after it
-func (s *source) add() {
-	s.function("add256", rowsParams, 0, "dst += src; rows is positive, n a positive multiple of 8.")
+//	DX bytes of a row   CX offset in a row   R10 the last with four vectors after it
+func (v vectors) add(s *source) {
+	s.function("add256"+v.what(), rowsParams, 0,
+		fmt.Sprintf("dst += src; rows is positive, n a positive multiple of %d.", v.bytes()/v.word()))
 	s.loadRows()
-	s.op("SHLQ $2, DX")
+	s.op("SHLQ $%d, DX", 2+b2i(v.f64))
 	s.op("LEAQ -128(DX), R10")
 	s.label("row")
 	s.op("XORQ CX, CX")
@@ -90,14 +96,14 @@ func (s *source) add() {
 	}{{"four", 4}, {"one", 1}} {
 		s.op("PCALIGN $32")
 		s.label(part.label)
-		for v := range part.vecs {
-			s.op("VMOVUPS %d(SI)(CX*1), Y%d", 32*v, v)
+		for i := range part.vecs {
+			v.float(s, "VMOVUPS", "%d(SI)(CX*1), Y%d", 32*i, i)
 		}
-		for v := range part.vecs {
-			s.op("VADDPS %d(DI)(CX*1), Y%d, Y%d", 32*v, v, v)
+		for i := range part.vecs {
+			v.float(s, "VADDPS", "%d(DI)(CX*1), Y%d, Y%d", 32*i, i, i)
 		}
-		for v := range part.vecs {
-			s.op("VMOVUPS Y%d, %d(DI)(CX*1)", v, 32*v)
+		for i := range part.vecs {
+			v.float(s, "VMOVUPS", "Y%d, %d(DI)(CX*1)", i, 32*i)
 		}
 		s.op("ADDQ $%d, CX", 32*part.vecs)
 		if part.vecs > 1 {

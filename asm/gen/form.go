@@ -21,8 +21,8 @@ var (
 // word is the size of a word of a panel.
 func (f form) word() int { return max(4, f.bytes) }
 
-// load512 loads 16 words, or 8 of float64, from addr into vector z, those selected by mask; the others become zero and are not read. For
-// pairs the mask counts elements, otherwise words. An empty mask loads all.
+// load512 loads 16 words, or 8 of float64, from addr into vector z, those selected by mask; the others become zero and
+// are not read. For pairs the mask counts elements, otherwise words. An empty mask loads all.
 func (f form) load512(s *source, addr, mask string, z int) {
 	suffix, k := "", ""
 	if mask != "" {

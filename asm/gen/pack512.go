@@ -156,11 +156,11 @@ func (f form) pass512(s *source, rows, pitch int) {
 	}
 }
 
-// copy512 writes a packer from rows of K: of 32 columns at a time, which are one panel of 32, two of 16 or four of 8, so
-// that a cache line of the source is read once. n of the 32 columns exist; the panels lie panel bytes apart.
+// copy512 writes a packer from rows of K: of 32 columns at a time, which are one panel of 32, two of 16 or four of 8,
+// so that a cache line of the source is read once. n of the 32 columns exist; the panels lie panel bytes apart.
 //
-// Of several panels those that are not there share the address of the last one that is, and are written before it: what is
-// written for them is overwritten.
+// Of several panels those that are not there share the address of the last one that is, and are written before it: what
+// is written for them is overwritten.
 //
 //	SI source   R9 stride   DX elements of K left   DI R10 R11 R12 panels   R13 offset in a panel
 //	K1 columns that exist (for pairs all, otherwise 0..15)   K2 columns 16..31
