@@ -65,7 +65,7 @@ var (
 			E4M3: words8.streams(E4M3), E5M2: words8.streams(E5M2),
 		},
 		edge:     edgesAVX512.multiply,
-		unpacked: unpackedOf(&unpackedAVX512, &unpackedAcrossAVX512, vector512, vectorPanelsOf(panelsAVX512, 4)),
+		unpacked: unpackedOf(&unpackedAVX512, &unpackedAcrossAVX512, vector512, vectorPanelsOf(panelsAVX512, 4, 4)),
 		lanes: [numTypes]LanesFunc{
 			BF16: lanesBF16.lanes(BF16, 1, lanesAcross256BF16),
 			F16:  lanesF16.lanes(F16, 1, lanesAcross256F16),
@@ -92,7 +92,7 @@ var (
 			BF16: stream256BF16.roles(), F16: stream256F16.roles(), F32: stream256Words.roles(),
 		},
 		edge:     edgesAVX2.multiply,
-		unpacked: unpackedOf(&unpackedAVX2, &unpackedAcrossAVX2, nil, vectorPanelsOf(panelsAVX2, 3)),
+		unpacked: unpackedOf(&unpackedAVX2, &unpackedAcrossAVX2, nil, vectorPanelsOf(panelsAVX2, 3, 4)),
 		lanes: [numTypes]LanesFunc{
 			BF16: lanesBF16.lanes(BF16, 1, lanesAcross256BF16),
 			F16:  lanesF16.lanes(F16, 1, lanesAcross256F16),
@@ -102,17 +102,19 @@ var (
 	}
 	avx512F64 = functions{
 		strip: mul512Doubles, rows: rows512Doubles, stores: StorePast,
-		packA: [numTypes][2]PackFunc{F64: packers512(F64, 1, 8, packAlong512Doublesx8, packAcross512Wordsx16)},
-		packB: [numTypes][2]PackFunc{F64: packers512(F64, 1, 16, packAlong512Doublesx16, packAcross512Wordsx32)},
-		edge:  edgesAVX512F64.multiply,
-		peak:  peak512Doubles, flops: 24 * 8 * 2,
+		packA:    [numTypes][2]PackFunc{F64: packers512(F64, 1, 8, packAlong512Doublesx8, packAcross512Wordsx16)},
+		packB:    [numTypes][2]PackFunc{F64: packers512(F64, 1, 16, packAlong512Doublesx16, packAcross512Wordsx32)},
+		edge:     edgesAVX512F64.multiply,
+		unpacked: unpackedOf(&unpackedAVX512F64, &unpackedAcrossAVX512F64, nil, vectorPanelsOf(panelsAVX512F64, 3, 8)),
+		peak:     peak512Doubles, flops: 24 * 8 * 2,
 	}
 	avx2F64 = functions{
 		strip: mul256Doubles, rows: rows256Doubles,
-		packA: [numTypes][2]PackFunc{F64: packers256x4(F64, packAlong256Doublesx4, packAcross256Wordsx8)},
-		packB: [numTypes][2]PackFunc{F64: packers256x24(F64, groupsAlongDoubles, groupsAcrossWords)},
-		edge:  edgesAVX2F64.multiply,
-		peak:  peak256Doubles, flops: 12 * 4 * 2,
+		packA:    [numTypes][2]PackFunc{F64: packers256x4(F64, packAlong256Doublesx4, packAcross256Wordsx8)},
+		packB:    [numTypes][2]PackFunc{F64: packers256x24(F64, groupsAlongDoubles, groupsAcrossWords)},
+		edge:     edgesAVX2F64.multiply,
+		unpacked: unpackedOf(&unpackedAVX2F64, &unpackedAcrossAVX2F64, nil, vectorPanelsOf(panelsAVX2F64, 2, 8)),
+		peak:     peak256Doubles, flops: 12 * 4 * 2,
 	}
 	hopper512 = functions{
 		mul: hopperShape512.adding(code512.mul), mulF16: code512.mulF16,

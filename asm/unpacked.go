@@ -3,10 +3,10 @@ package asm
 import "unsafe"
 
 // An UnpackedFunc computes C = A·B, or with add C + A·B, where what C holds is added to the sums when they are
-// complete, for an m × k matrix A, a k × n matrix B and an m × n matrix C of float32, all where they lie: nothing is
-// packed, which small products and few rows would notice. Rows of B and C lie ldb and ldd bytes apart, and lda bytes
-// either the rows of A or, if K lies across them, its columns. m, n and k are at least 1. The bits are those of the
-// kernel's [KernelFunc].
+// complete, for an m × k matrix A, a k × n matrix B and an m × n matrix C of the kernel's words, all where they lie:
+// nothing is packed, which small products and few rows would notice. Rows of B and C lie ldb and ldd bytes apart, and
+// lda bytes either the rows of A or, if K lies across them, its columns. m, n and k are at least 1. The bits are those
+// of the kernel's [KernelFunc].
 //
 // It brings B closer before it multiplies it, and reads all of it for every [Unpacked.Rows] rows of A.
 type UnpackedFunc func(
@@ -35,7 +35,7 @@ const (
 
 // Unpacked returns how the kernel multiplies unpacked A and B of type t, or nil if it cannot.
 func (k *Kernel) Unpacked(t Type) *Unpacked {
-	if t != F32 {
+	if t != k.Sum {
 		return nil
 	}
 	return k.unpacked
@@ -63,7 +63,8 @@ func vectorPanelsGeneric[F float](
 	}
 }
 
-// unpackedFlops is the most flops of a call of assembly, which cannot be preempted, unless a tile has more.
+// unpackedFlops is the most flops of float32, and twice those of float64, of a call of assembly, which cannot be
+// preempted, unless a tile has more.
 const unpackedFlops = 8 << 20
 
 // unpackedGeneric is the twin of the kernels that multiply what is not packed; wordA is the bytes to the next element

@@ -18,7 +18,8 @@ type unpackedStrip func(
 // An unpackedShape is the strips of a kernel, by vectors of columns.
 type unpackedShape struct {
 	mr            int  // rows of the largest tile
-	shift         uint // logarithm of the float32s of a vector
+	shift         uint // logarithm of the words of a vector
+	size          int  // of a word
 	few           int  // most columns in the last vector of a short strip
 	strips, short []unpackedStrip
 	wide          []unpackedWide // from the fewest rows and most vectors on
@@ -32,24 +33,43 @@ type unpackedWide struct {
 }
 
 var (
-	unpackedAVX512 = unpackedShape{8, 4, 8,
+	unpackedAVX512 = unpackedShape{8, 4, 4, 8,
 		[]unpackedStrip{unpacked512Wordsx1, unpacked512Wordsx2, unpacked512Wordsx3},
 		[]unpackedStrip{unpackedShort512Wordsx1, unpackedShort512Wordsx2, unpackedShort512Wordsx3},
 		[]unpackedWide{{1, 16, unpacked512Wordsx16}, {2, 8, unpacked512Wordsx8}, {4, 6, unpacked512Wordsx6}}, false}
-	unpackedAcrossAVX512 = unpackedShape{8, 4, 8,
+	unpackedAcrossAVX512 = unpackedShape{8, 4, 4, 8,
 		[]unpackedStrip{unpackedAcross512Wordsx1, unpackedAcross512Wordsx2, unpackedAcross512Wordsx3},
 		[]unpackedStrip{unpackedAcrossShort512Wordsx1, unpackedAcrossShort512Wordsx2, unpackedAcrossShort512Wordsx3},
 		[]unpackedWide{{1, 16, unpackedAcross512Wordsx16}, {2, 8, unpackedAcross512Wordsx8},
 			{4, 6, unpackedAcross512Wordsx6}}, true}
-	unpackedAVX2 = unpackedShape{6, 3, 7,
+	unpackedAVX2 = unpackedShape{6, 3, 4, 7,
 		[]unpackedStrip{unpacked256Wordsx1, unpacked256Wordsx2},
 		[]unpackedStrip{unpackedShort256Wordsx1, unpackedShort256Wordsx2},
 		[]unpackedWide{{1, 8, unpacked256Wordsx8}, {2, 4, unpacked256Wordsx4}, {3, 3, unpacked256Wordsx3}}, false}
-	unpackedAcrossAVX2 = unpackedShape{6, 3, 7,
+	unpackedAcrossAVX2 = unpackedShape{6, 3, 4, 7,
 		[]unpackedStrip{unpackedAcross256Wordsx1, unpackedAcross256Wordsx2},
 		[]unpackedStrip{unpackedAcrossShort256Wordsx1, unpackedAcrossShort256Wordsx2},
 		[]unpackedWide{{1, 8, unpackedAcross256Wordsx8}, {2, 4, unpackedAcross256Wordsx4},
 			{3, 3, unpackedAcross256Wordsx3}}, true}
+
+	unpackedAVX512F64 = unpackedShape{8, 3, 8, 4,
+		[]unpackedStrip{unpacked512Doublesx1, unpacked512Doublesx2, unpacked512Doublesx3},
+		[]unpackedStrip{unpackedShort512Doublesx1, unpackedShort512Doublesx2, unpackedShort512Doublesx3},
+		[]unpackedWide{{1, 16, unpacked512Doublesx16}, {2, 8, unpacked512Doublesx8}, {4, 6, unpacked512Doublesx6}}, false}
+	unpackedAcrossAVX512F64 = unpackedShape{8, 3, 8, 4,
+		[]unpackedStrip{unpackedAcross512Doublesx1, unpackedAcross512Doublesx2, unpackedAcross512Doublesx3},
+		[]unpackedStrip{unpackedAcrossShort512Doublesx1, unpackedAcrossShort512Doublesx2, unpackedAcrossShort512Doublesx3},
+		[]unpackedWide{{1, 16, unpackedAcross512Doublesx16}, {2, 8, unpackedAcross512Doublesx8},
+			{4, 6, unpackedAcross512Doublesx6}}, true}
+	unpackedAVX2F64 = unpackedShape{6, 2, 8, 3,
+		[]unpackedStrip{unpacked256Doublesx1, unpacked256Doublesx2},
+		[]unpackedStrip{unpackedShort256Doublesx1, unpackedShort256Doublesx2},
+		[]unpackedWide{{1, 8, unpacked256Doublesx8}, {2, 4, unpacked256Doublesx4}, {3, 3, unpacked256Doublesx3}}, false}
+	unpackedAcrossAVX2F64 = unpackedShape{6, 2, 8, 3,
+		[]unpackedStrip{unpackedAcross256Doublesx1, unpackedAcross256Doublesx2},
+		[]unpackedStrip{unpackedAcrossShort256Doublesx1, unpackedAcrossShort256Doublesx2},
+		[]unpackedWide{{1, 8, unpackedAcross256Doublesx8}, {2, 4, unpackedAcross256Doublesx4},
+			{3, 3, unpackedAcross256Doublesx3}}, true}
 )
 
 // unpackedOf returns how strips multiply what is not packed, beside what does a vector, or nil, and by panels.
@@ -73,10 +93,14 @@ var (
 		vectorPanels512Wordsx4}
 	panelsAVX2 = []vectorPanels{vectorPanels256Wordsx1, vectorPanels256Wordsx2, vectorPanels256Wordsx3,
 		vectorPanels256Wordsx4, vectorPanels256Wordsx5, vectorPanels256Wordsx6}
+	panelsAVX512F64 = []vectorPanels{vectorPanels512Doublesx1, vectorPanels512Doublesx2, vectorPanels512Doublesx3,
+		vectorPanels512Doublesx4}
+	panelsAVX2F64 = []vectorPanels{vectorPanels256Doublesx1, vectorPanels256Doublesx2, vectorPanels256Doublesx3,
+		vectorPanels256Doublesx4, vectorPanels256Doublesx5, vectorPanels256Doublesx6}
 )
 
-// vectorPanelsOf returns the VectorFunc for panels, of kernels for vectors of 1<<shift columns.
-func vectorPanelsOf(kernels []vectorPanels, shift int) VectorFunc {
+// vectorPanelsOf returns the VectorFunc for panels, of kernels for vectors of 1<<shift words of a size.
+func vectorPanelsOf(kernels []vectorPanels, shift, size int) VectorFunc {
 	return func(k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride int, dst unsafe.Pointer, add bool) {
 		adds := addFlag(add)
 		for {
@@ -85,7 +109,7 @@ func vectorPanelsOf(kernels []vectorPanels, shift int) VectorFunc {
 			if n -= len(kernels) << shift; n <= 0 {
 				return // nothing lies behind the last panel
 			}
-			b, dst = unsafe.Add(b, 2*k*stride), unsafe.Add(dst, len(kernels)<<shift*4)
+			b, dst = unsafe.Add(b, 2*k*stride), unsafe.Add(dst, len(kernels)<<shift*size)
 		}
 	}
 }
@@ -153,7 +177,8 @@ func (s *unpackedShape) multiply() UnpackedFunc {
 		if vecs > len(s.strips) {
 			for _, w := range s.wide {
 				for ; m <= w.rows && n-col >= w.vecs<<shift; col += w.vecs << shift {
-					w.strip(m, m, k, a, lda, unsafe.Add(b, col*4), ldb, unsafe.Add(dst, col*4), ldd, 1<<shift, adds)
+					w.strip(m, m, k, a, lda, unsafe.Add(b, col*s.size), ldb, unsafe.Add(dst, col*s.size), ldd,
+						1<<shift, adds)
 					vecs -= w.vecs
 				}
 			}
@@ -173,7 +198,7 @@ func (s *unpackedShape) multiply() UnpackedFunc {
 			if last <= s.few {
 				strip = s.short[wide-1]
 			}
-			b, dst := unsafe.Add(b, col*4), unsafe.Add(dst, col*4)
+			b, dst := unsafe.Add(b, col*s.size), unsafe.Add(dst, col*s.size)
 			if m <= s.mr {
 				strip(m, m, k, a, lda, b, ldb, dst, ldd, last, adds)
 			} else {
@@ -194,12 +219,12 @@ func (s *unpackedShape) rows(
 ) {
 	rowA := lda
 	if s.across {
-		rowA = 4
+		rowA = s.size
 	}
 	tiles := (m + s.mr - 1) / s.mr
 	most := tiles // of a call
-	if 2*m*cols*k > unpackedFlops {
-		most = max(1, unpackedFlops/(2*s.mr*cols*k))
+	if flops := unpackedFlops * 4 / s.size; 2*m*cols*k > flops {
+		most = max(1, flops/(2*s.mr*cols*k))
 	}
 	for row := 0; row < m; {
 		high := (m - row + tiles - 1) / tiles

@@ -10,10 +10,11 @@ import (
 
 // TestUnpackedWhere checks which kernels multiply what is not packed.
 func TestUnpackedWhere(t *testing.T) {
-	has := map[string]bool{"avx512": true, "avx2": true}
+	has := map[string]Type{"avx512": F32, "avx2": F32, "avx512f64": F64, "avx2f64": F64}
 	for _, kern := range Kernels() {
 		for typ := range Type(numTypes + 1) {
-			want := assembled && typ == F32 && has[kern.Name]
+			of, ok := has[kern.Name]
+			want := assembled && ok && typ == of
 			if u := kern.Unpacked(typ); (u != nil) != want {
 				t.Errorf("%s multiplies unpacked %v: %v, want %v", kern.Name, typ, u != nil, want)
 			}
@@ -35,7 +36,7 @@ func TestUnpacked(t *testing.T) {
 		for _, size := range []struct{ maxM, minN, maxN, pitch int }{{26, 1, 132, 1 << 10}, {4, 133, 540, 3 << 10}} {
 			var mem [3]guarded
 			for i := range mem {
-				mem[i] = newGuarded(t, unpackedMaxK*size.pitch)
+				mem[i] = newGuarded(t, unpackedMaxK*size.pitch*kern.Word/4)
 			}
 			for _, values := range operands {
 				t.Run(fmt.Sprintf("%s/%d", values.name, size.maxM), func(t *testing.T) {
