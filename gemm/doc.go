@@ -1,5 +1,5 @@
-// Package gemm multiplies matrices of bfloat16, half precision and float32 at the speed of the machine, and those and
-// fp8 with the bits of a Hopper GPU.
+// Package gemm multiplies matrices of bfloat16, half precision, float32 and float64 at the speed of the machine, and
+// all but float64, and fp8, with the bits of a Hopper GPU.
 //
 //	C = f(alpha·A·B + beta·C + bias)
 //
@@ -26,7 +26,8 @@
 //	(block + K/block + 8)·2^-24 · (|alpha|·|A|·|B| + |beta|·|C|)
 //
 // with K in place of block if that is less, as long as no product and no sum overflows, or is so small that float32
-// holds it as a subnormal number or as zero. The kernels avx512bf16 and amx and their models gobf16 and goamx besides
+// holds it as a subnormal number or as zero. If A, B and C hold float64 all of this is computed in float64, in blocks of
+// 256, and 2^-53 takes the place of 2^-24; float64 goes with no other type. The kernels avx512bf16 and amx and their models gobf16 and goamx besides
 // take subnormal operands, and results of a step, as zeros; the others keep them.
 //
 // With beta = 0 the old C is never read. Otherwise NaN and Inf propagate as in IEEE 754: zeros in A, in B and as
@@ -45,10 +46,11 @@
 //	+ rowBias[i]                                                 WithRowBias
 //	f                                                            WithActivation
 //
-// An option that is not given is no step. [Hopper]'s arithmetic does as cuBLASLt on that GPU, recorded of each step
-// alone and of a bias with ReLU and GELU: a beta of 1 adds C to alpha·acc rounded to C's type, any other but 0 is
-// alpha·acc + beta·C with one rounding after that of beta·C; and [GELUTanh] takes the instruction tanh.approx.f32, so
-// that it is 0 below -4.9, and a NaN of -Inf. Hidden layers so take little longer than their products:
+// An option that is not given is no step. Sums in float64 know alpha and beta alone, [WithAlpha64] and [WithBeta64].
+// [Hopper]'s arithmetic does as cuBLASLt on that GPU, recorded of each step alone and of a bias with ReLU and GELU: a
+// beta of 1 adds C to alpha·acc rounded to C's type, any other but 0 is alpha·acc + beta·C with one rounding after that
+// of beta·C; and [GELUTanh] takes the instruction tanh.approx.f32, so that it is 0 below -4.9, and a NaN of -Inf. Hidden
+// layers so take little longer than their products:
 //
 //	err := gemm.Multiply(y, x, weights, gemm.WithBias(bias), gemm.WithActivation(gemm.GELU))
 //
@@ -149,7 +151,7 @@
 //	ring      A is packed once for all, and B, unless workers pack it themselves as they
 //	          multiply
 //
-// where A comes from, and B, where sums wait for more of K, and how C, B or K is cut. Float32 that
+// where A comes from, and B, where sums wait for more of K, and how C, B or K is cut. Float32 and float64 that
 // is small, thin or does not divide into panels is not packed at all.
 //
 // # Memory
@@ -157,7 +159,7 @@
 // A ring takes depth slots and the accumulators of one cluster tile. With ctas x m x n elements in a cluster tile and
 // words of 4 bytes, k words deep, each of which holds one float32 or, in the kernels for pairs, two bf16,
 //
-//	depth · (ctas·m + n) · k · 4  +  ctas · m · n · 4    bytes
+//	depth · (ctas·m + n) · k · 4  +  ctas · m · n · 4    bytes, twice as many of float64,
 //
 // each dimension rounded up to the register tile, and the accumulators twice if K has several blocks, or parts, of
 // several stages. The engine's own choice stays below 32 MiB, or 48 MiB for more workers if they are, and 4 MiB above

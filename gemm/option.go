@@ -78,7 +78,7 @@ func WithKernel(name string) Option {
 type Arithmetic = asm.Arithmetic
 
 const (
-	// Native sums in float32, as fast as the processor goes. Every kernel has its own bits.
+	// Native sums in float32, or float64, as fast as the processor goes. Every kernel has its own bits.
 	Native = asm.Native
 	// Hopper sums as the tensor cores of an H100 or H200 do: the bits are those of wgmma, and of cuBLAS where it does
 	// not split K, on every processor. float32 operands are rounded to tf32, for which cuBLAS has other kernels if C is

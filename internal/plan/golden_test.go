@@ -57,7 +57,7 @@ func TestGolden(t *testing.T) {
 			}
 			on := m.Machine.Tune()
 			var lines []string
-			for _, elem := range []asm.Type{asm.BF16, asm.F32, asm.F16, asm.E4M3} {
+			for _, elem := range []asm.Type{asm.BF16, asm.F32, asm.F16, asm.E4M3, asm.F64} {
 				k := best(t, &m, elem)
 				for _, layout := range []string{"NN", "NT", "TN", "NP"} {
 					lines = append(lines, goldenLines(on, k, elem, layout, "")...)
@@ -86,17 +86,20 @@ func best(t *testing.T, m *Pretended, elem asm.Type) *asm.Kernel {
 
 // variants are what C may be besides float32 in rows that holds the sums as they are.
 var variants = map[string]func(q *Problem){
-	"rounded":    func(q *Problem) { q.Out, q.PitchC = asm.BF16, q.N*2 },
+	"rounded":    func(q *Problem) { q.Out, q.PitchC = asm.BF16, q.N*2 }, // but for float64
 	"scaled":     func(q *Problem) { q.Plain = false },
-	"transposed": func(q *Problem) { q.TransC, q.PitchC = true, q.M*4 },
+	"transposed": func(q *Problem) { q.TransC, q.PitchC = true, q.M*q.Kernel.Word },
 	"apart":      func(q *Problem) { q.PitchA, q.PitchB, q.PitchC = q.PitchA+4, q.PitchB+4, q.PitchC+4 },
 }
 
 // goldenLines returns what is decided for each shape, one line for some workers after the other unless the
-// next decide the same. Few shapes will do for f16 and fp8, and for variants.
+// next decide the same. Few shapes will do for f16, fp8 and float64, and for variants.
 func goldenLines(on *Machine, k *asm.Kernel, elem asm.Type, layout, form string) (lines []string) {
 	for i, shape := range goldenShapes() {
-		if (elem == asm.F16 || elem == asm.E4M3 || form != "") && i%4 > 0 {
+		if elem == asm.F64 && form == "rounded" {
+			break
+		}
+		if (elem == asm.F16 || elem == asm.E4M3 || elem == asm.F64 || form != "") && i%4 > 0 {
 			continue
 		}
 		line := strings.TrimSpace(fmt.Sprintf("%s %v %s %s", k.Name, elem, layout, form))
@@ -175,7 +178,7 @@ func compareGolden(t *testing.T, file string, lines []string) {
 func posed(on *Machine, k *asm.Kernel, elem asm.Type, layout string, m, n, depth int) Problem {
 	q := Problem{
 		M: m, N: n, K: depth, Kernel: k, On: on.Tuned(k), Workers: 1, Procs: 1,
-		Elem: elem, ElemA: elem, ElemB: elem, Out: asm.F32, TransA: layout[0] == 'T', Plain: true,
+		Elem: elem, ElemA: elem, ElemB: elem, Out: k.Sum, TransA: layout[0] == 'T', Plain: true,
 	}
 	switch layout[1] {
 	case 'T':
