@@ -20,7 +20,8 @@
 //
 // Rows beyond the edge of the matrix are zero, so a kernel sees only whole tiles. Because a word is a word,
 // transposing a K-contiguous source is the same routine for pairs of bf16 and for float32. Only A for AMX lies
-// otherwise: in tiles of 16 rows by 16 words, row after row.
+// otherwise: in tiles of 16 rows by 16 words, row after row. The kernels of float64 have words of 64 bits, one each,
+// and tiles of half as many columns, which are as many vectors.
 //
 // # Kernels
 //
@@ -50,7 +51,7 @@
 //	Edge          either   panel    part of a tile, in part of its time
 //	Stream        panel    rows     few rows: B is read once, where it lies
 //	StreamPanels  panel    panels   few rows by a packed B
-//	Unpacked      rows     rows     float32 that is small or thin, in tiles as small as the matrices are; or a vector
+//	Unpacked      rows     rows     floats that are small or thin, in tiles as small as the matrices are; or a vector
 //	Lanes         rows     rows     few elements by a long K, blocks of it in the lanes of vectors
 //
 // [Combine], [Scale], [Activate] and [RoundRows] are passes over finished sums.
@@ -72,7 +73,8 @@
 //	which kernels there are, with what functions    registry.go, asm_amd64.go
 //	what a kernel must do, and what it may have     kernel.go
 //	which is chosen where, and why                  dispatch.go
-//	what is the arithmetic of a kernel              ref_f32.go, ref_bf16.go, amx.go, hopper.go and hopper_exact.go
+//	what is the arithmetic of a kernel              ref_f32.go, ref_f64.go, ref_bf16.go, amx.go, hopper.go and
+//	                                                hopper_exact.go
 //	how far and how wide a stream kernel reads      stream_sets_amd64.go
 //	how assembly is written                         gen/emit.go, and kernel.go the loop over K, form.go elements,
 //	                                                masked.go edges, transpose.go, encode.go and amxencode.go
@@ -89,10 +91,11 @@
 //
 // # Arithmetic
 //
-// The f32 kernels use fused multiply-add with round to nearest even and full subnormals; the portable kernel rounds
-// the product first, because not every architecture fuses. VDPBF16PS has arithmetic of its own, which gobf16 models.
-// TDPBF16PS has another, which sums blocks of 32 products; goamx gave every bit that an Emerald Rapids gave. Where a
-// processor has AVX-512 but no AMX, tests emulate the instructions of AMX, so that its kernels are tested there too.
+// The f32 and f64 kernels use fused multiply-add with round to nearest even and full subnormals; the portable ones
+// round the product first, because not every architecture fuses. VDPBF16PS has arithmetic of its own, which gobf16
+// models. TDPBF16PS has another, which sums blocks of 32 products; goamx gave every bit that an Emerald Rapids gave.
+// Where a processor has AVX-512 but no AMX, tests emulate the instructions of AMX, so that its kernels are tested there
+// too.
 //
 // Kernels whose Arithmetic is [Hopper] have the arithmetic of Hopper's tensor core instead: the bits of wgmma, and of
 // cuBLAS where it does not split K, on every processor. [SelectArithmetic] finds them. A step of theirs sums the

@@ -12,7 +12,8 @@ import (
 // TestEdgeWhere checks which kernels have kernels for edges.
 func TestEdgeWhere(t *testing.T) {
 	for _, kern := range Kernels() {
-		want := assembled && slices.Contains([]string{"avx512bf16", "avx512", "avx2", "avx512f64", "avx2f64"}, kern.Name)
+		want := assembled &&
+			slices.Contains([]string{"avx512bf16", "avx512", "avx2", "avx512f64", "avx2f64"}, kern.Name)
 		if got := kern.Edge() != nil; got != want {
 			t.Errorf("%s has an EdgeFunc: %v, want %v", kern.Name, got, want)
 		}
@@ -123,7 +124,8 @@ func (c edgeCase) check(mem strip, r *rand.Rand, word func(r *rand.Rand, kpack i
 	}
 	from := int(uintptr(dst) - uintptr(unsafe.Pointer(unsafe.SliceData(mem.dst.mem))))
 	for i, mul := range []KernelFunc{kern.Mul, kern.Ref} {
-		if at, got, want := mismatchC(kern, got, run(edgeGeneric(kern, mul)), from, spanC(ldd), ldd, c.n*kern.Word); at >= 0 {
+		twin := run(edgeGeneric(kern, mul))
+		if at, got, want := mismatchC(kern, got, twin, from, spanC(ldd), ldd, c.n*kern.Word); at >= 0 {
 			return report("byte %d of dst is %#x, twin %d makes it %#x", at-from, got, i, want)
 		}
 	}

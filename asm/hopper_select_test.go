@@ -86,7 +86,8 @@ func TestKernelSizes(t *testing.T) {
 			words := 3 * k.KStep(typ)
 			a, b := k.PanelA(words), k.PanelB(words)
 			switch {
-			case k.Arithmetic == Native && (k.KStep(typ) != max(1, k.step) || a != k.MR*words*k.Word || b != k.NR*words*k.Word):
+			case k.Arithmetic == Native && (k.KStep(typ) != max(1, k.step) || a != k.MR*words*k.Word ||
+				b != k.NR*words*k.Word):
 				t.Errorf("%s: %v: KStep %d, panels of %d and %d bytes", k.Name, typ, k.KStep(typ), a, b)
 			case k.Arithmetic == Hopper && (k.KStep(typ) < 8 || a%64 != 0 || b%64 != 0 || a < words*k.MR*8 ||
 				b < words*k.NR*5):

@@ -134,7 +134,8 @@ func transposing256(t Type, width int, along []pack256) PackFunc {
 			}
 			for row := groups * group; row < rows && depth > 0; row++ {
 				if t == F64 {
-					packRow64(width, unsafe.Slice((*uint64)(panel), width*depth)[row:], unsafe.Add(from, row*stride), depth)
+					packRow64(width, unsafe.Slice((*uint64)(panel), width*depth)[row:],
+						unsafe.Add(from, row*stride), depth)
 				} else {
 					packRow(t, 1, width, unsafe.Slice((*uint32)(panel), width*depth)[row:],
 						unsafe.Add(from, row*stride), depth)

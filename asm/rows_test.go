@@ -217,8 +217,8 @@ func mismatch(x, y []byte) int {
 	return -1
 }
 
-// mismatchC is mismatch for memory that holds rows of sums of kern from one byte on, in a span of bytes, and also returns
-// the words there. In the rows, and nowhere else, one NaN is as good as another.
+// mismatchC is mismatch for memory that holds rows of sums of kern from one byte on, in a span of bytes, and also
+// returns the words there. In the rows, and nowhere else, one NaN is as good as another.
 func mismatchC(kern *Kernel, x, y []byte, from, span, pitch, row int) (at int, wordX, wordY uint64) {
 	in := func(at int) bool { return at >= from && at < from+span && (at-from)%pitch < row }
 	if kern.Sum == F64 {

@@ -55,10 +55,12 @@ var (
 	unpackedAVX512F64 = unpackedShape{8, 3, 8, 4,
 		[]unpackedStrip{unpacked512Doublesx1, unpacked512Doublesx2, unpacked512Doublesx3},
 		[]unpackedStrip{unpackedShort512Doublesx1, unpackedShort512Doublesx2, unpackedShort512Doublesx3},
-		[]unpackedWide{{1, 16, unpacked512Doublesx16}, {2, 8, unpacked512Doublesx8}, {4, 6, unpacked512Doublesx6}}, false}
+		[]unpackedWide{{1, 16, unpacked512Doublesx16}, {2, 8, unpacked512Doublesx8},
+			{4, 6, unpacked512Doublesx6}}, false}
 	unpackedAcrossAVX512F64 = unpackedShape{8, 3, 8, 4,
 		[]unpackedStrip{unpackedAcross512Doublesx1, unpackedAcross512Doublesx2, unpackedAcross512Doublesx3},
-		[]unpackedStrip{unpackedAcrossShort512Doublesx1, unpackedAcrossShort512Doublesx2, unpackedAcrossShort512Doublesx3},
+		[]unpackedStrip{unpackedAcrossShort512Doublesx1, unpackedAcrossShort512Doublesx2,
+			unpackedAcrossShort512Doublesx3},
 		[]unpackedWide{{1, 16, unpackedAcross512Doublesx16}, {2, 8, unpackedAcross512Doublesx8},
 			{4, 6, unpackedAcross512Doublesx6}}, true}
 	unpackedAVX2F64 = unpackedShape{6, 2, 8, 3,

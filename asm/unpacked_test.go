@@ -44,8 +44,8 @@ func TestUnpacked(t *testing.T) {
 					fill := filler(kern, r, values.word)
 					for m := 1; m <= size.maxM; m++ {
 						for n := size.minN; n <= size.maxN; n++ {
-							c := unpackedCase{kern: kern, m: m, n: n, k: 1 + r.IntN(unpackedMaxK), across: r.IntN(2) == 0,
-								add: r.IntN(3) == 0, atEnd: r.IntN(2) == 0}
+							c := unpackedCase{kern: kern, m: m, n: n, k: 1 + r.IntN(unpackedMaxK),
+								across: r.IntN(2) == 0, add: r.IntN(3) == 0, atEnd: r.IntN(2) == 0}
 							if (testing.Short() || raceEnabled || kern.Sum == F64) && (m+n)%5 > 0 {
 								continue
 							}
