@@ -102,11 +102,12 @@ var (
 	}
 	avx512F64 = functions{
 		strip: mul512Doubles, rows: rows512Doubles, stores: StorePast,
-		packA:    [numTypes][2]PackFunc{F64: packers512(F64, 1, 8, packAlong512Doublesx8, packAcross512Wordsx16)},
-		packB:    [numTypes][2]PackFunc{F64: packers512(F64, 1, 16, packAlong512Doublesx16, packAcross512Wordsx32)},
-		edge:     edgesAVX512F64.multiply,
-		unpacked: unpackedOf(&unpackedAVX512F64, &unpackedAcrossAVX512F64, nil, vectorPanelsOf(panelsAVX512F64, 3, 8)),
-		peak:     peak512Doubles, flops: 24 * 8 * 2,
+		packA: [numTypes][2]PackFunc{F64: packers512(F64, 1, 8, packAlong512Doublesx8, packAcross512Wordsx16)},
+		packB: [numTypes][2]PackFunc{F64: packers512(F64, 1, 16, packAlong512Doublesx16, packAcross512Wordsx32)},
+		edge:  edgesAVX512F64.multiply,
+		unpacked: unpackedOf(&unpackedAVX512F64, &unpackedAcrossAVX512F64, vector512F64,
+			vectorPanelsOf(panelsAVX512F64, 3, 8)),
+		peak: peak512Doubles, flops: 24 * 8 * 2,
 	}
 	avx2F64 = functions{
 		strip: mul256Doubles, rows: rows256Doubles,

@@ -124,46 +124,57 @@ func addFlag(add bool) int {
 	return 0
 }
 
-// vectorAlong512Words wants as many rows at least, and has as many words in a call at most, about 100 µs from memory.
-const (
-	vectorRows  = 16
-	vectorWords = 1 << 20
-	vectorDeep  = vectorWords / vectorRows
+// A vectorAlong multiplies k words of A by n rows of B, as many at least as a vector has words; see [VectorFunc]. It
+// brings rows closer that lie so many bytes ahead.
+type vectorAlong func(
+	k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride int, dst unsafe.Pointer, add, ahead int,
+)
 
+const (
+	vectorBytes = 4 << 20  // of B of a call at most, about 100 µs from memory
 	vectorAhead = 512      // bytes that are brought closer ahead in a row
 	vectorShort = 32 << 10 // bytes of so many rows up to which the next ones are, instead
 )
 
-// vector512 is the VectorFunc of AVX-512.
-func vector512(k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride int, dst unsafe.Pointer, add bool) {
-	for ; k > vectorDeep; k -= vectorDeep {
-		vector512(vectorDeep, n, a, stepA, b, stride, dst, add)
-		a, b, add = unsafe.Add(a, vectorDeep*stepA), unsafe.Add(b, vectorDeep*4), true
-	}
-	adds := addFlag(add)
-	ahead := vectorAhead
-	if vectorRows*stride <= vectorShort {
-		ahead = vectorRows * stride
-	}
-	for n >= vectorRows {
-		some := n
-		if n*k > vectorWords {
-			some = min(n, max(1, vectorWords/k/vectorRows)*vectorRows)
-		}
-		vectorAlong512Words(k, some, a, stepA, b, stride, dst, adds, ahead)
-		if n -= some; n == 0 {
-			return // nothing lies behind the last row
-		}
-		b, dst = unsafe.Add(b, some*stride), unsafe.Add(dst, some*4)
-	}
-	for k0 := 0; k0 < k; k0 += F32.Block() {
-		alongAVX512(n, 1, min(F32.Block(), k-k0),
-			unsafe.Add(b, k0*4), stride, unsafe.Add(a, k0*stepA), stepA, dst, 4, add || k0 > 0)
-	}
-}
+var (
+	vector512    = vectorOf(vectorAlong512Words, 4, &unpackedAVX512)
+	vector512F64 = vectorOf(vectorAlong512Doubles, 8, &unpackedAVX512F64)
+)
 
-// alongAVX512 multiplies what vector512 has too few columns for, as rows of an A.
-var alongAVX512 = unpackedAVX512.multiply()
+// vectorOf returns the VectorFunc for columns along K, of words of a size. What a vector has too few columns for the
+// strips multiply, as rows of an A.
+func vectorOf(along vectorAlong, size int, strips *unpackedShape) VectorFunc {
+	rows, most := 64/size, vectorBytes/size // words of a vector, and of a call
+	deepest, few := most/rows, strips.multiply()
+	var vector VectorFunc
+	vector = func(k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride int, dst unsafe.Pointer, add bool) {
+		for ; k > deepest; k -= deepest {
+			vector(deepest, n, a, stepA, b, stride, dst, add)
+			a, b, add = unsafe.Add(a, deepest*stepA), unsafe.Add(b, deepest*size), true
+		}
+		adds := addFlag(add)
+		ahead := vectorAhead
+		if rows*stride <= vectorShort {
+			ahead = rows * stride
+		}
+		for n >= rows {
+			some := n
+			if n*k > most {
+				some = min(n, max(1, most/k/rows)*rows)
+			}
+			along(k, some, a, stepA, b, stride, dst, adds, ahead)
+			if n -= some; n == 0 {
+				return // nothing lies behind the last row
+			}
+			b, dst = unsafe.Add(b, some*stride), unsafe.Add(dst, some*size)
+		}
+		for k0 := 0; k0 < k; k0 += F32.Block() {
+			few(n, 1, min(F32.Block(), k-k0),
+				unsafe.Add(b, k0*size), stride, unsafe.Add(a, k0*stepA), stepA, dst, size, add || k0 > 0)
+		}
+	}
+	return vector
+}
 
 // multiply returns the UnpackedFunc of the strips. Few rows have wide strips, as many as are whole. Other strips, and
 // tiles, are as equal as they can be: few accumulators would wait for each other. A small product notices divisions, so

@@ -261,26 +261,35 @@ func testVectorFunc(t *testing.T, kern *Kernel, f, twin VectorFunc, wide, maxN i
 func TestVectorFuncLong(t *testing.T) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
 		u := kern.Unpacked(kern.Sum)
-		if u == nil || u.Vector[VectorAlong] == nil || kern.Sum != F32 {
+		switch {
+		case u == nil || u.Vector[VectorAlong] == nil:
 			t.Skip("has none")
-		}
-		at := func(s []float32) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
-		for _, d := range [][2]int{{70000, 35}, {30000, 70}, {3, 400000}} {
-			k, n := d[0], d[1]
-			a, b, got, want := make([]float32, k), make([]float32, k*n), make([]float32, n), make([]float32, n)
-			r := rand.New(rand.NewPCG(7, 8))
-			for _, s := range [][]float32{a, b} {
-				for i := range s {
-					s[i] = r.Float32() - 0.5
-				}
-			}
-			u.Vector[VectorAlong](k, n, at(a), 4, at(b), k*4, at(got), false)
-			vectorGeneric[float32](k, n, at(a), 4, at(b), k*4, at(want), false)
-			for i := range got {
-				if got[i] != want[i] {
-					t.Fatalf("%d words, %d columns: sum %d is %v, want %v", k, n, i, got[i], want[i])
-				}
-			}
+		case kern.Sum == F64:
+			testVectorFuncLong[float64](t, u.Vector[VectorAlong])
+		default:
+			testVectorFuncLong[float32](t, u.Vector[VectorAlong])
 		}
 	})
+}
+
+func testVectorFuncLong[F float](t *testing.T, f VectorFunc) {
+	size := int(unsafe.Sizeof(F(0)))
+	at := func(s []F) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
+	for _, d := range [][2]int{{70000, 35}, {30000, 70}, {3, 400000}} {
+		k, n := d[0], d[1]
+		a, b, got, want := make([]F, k), make([]F, k*n), make([]F, n), make([]F, n)
+		r := rand.New(rand.NewPCG(7, 8))
+		for _, s := range [][]F{a, b} {
+			for i := range s {
+				s[i] = F(r.Float64() - 0.5)
+			}
+		}
+		f(k, n, at(a), size, at(b), k*size, at(got), false)
+		vectorGeneric[F](k, n, at(a), size, at(b), k*size, at(want), false)
+		for i := range got {
+			if got[i] != want[i] {
+				t.Fatalf("%d words, %d columns: sum %d is %v, want %v", k, n, i, got[i], want[i])
+			}
+		}
+	}
 }

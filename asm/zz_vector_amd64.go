@@ -110,3 +110,8 @@ func vectorPanels256Doublesx5(k int, a unsafe.Pointer, stepA int, b unsafe.Point
 //
 //go:noescape
 func vectorPanels256Doublesx6(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, pitch int, dst unsafe.Pointer, last, add int)
+
+// K words of A by n rows of B, 8 or more.
+//
+//go:noescape
+func vectorAlong512Doubles(k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride int, dst unsafe.Pointer, add, ahead int)

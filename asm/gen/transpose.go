@@ -100,6 +100,20 @@ func (v vectors) quad(s *source, r, tmp int, unpack [2][2]string) {
 	}
 }
 
+// halfDoubles transposes 4 float64s of 8 rows in four registers, of which the first has rows 0 and 2, side by side, the
+// second 1 and 3, and the third 4 and 6. It returns the registers of the columns, and takes four more from tmp on.
+func (s *source) halfDoubles(at, tmp int) (columns []int) {
+	for i := 0; i < 4; i += 2 {
+		s.op("VUNPCKLPD Z%d, Z%d, Z%d", at+i+1, at+i, tmp+i)
+		s.op("VUNPCKHPD Z%d, Z%d, Z%d", at+i+1, at+i, tmp+i+1)
+	}
+	for i, lanes := range []string{"$0x88", "$0x88", "$0xdd", "$0xdd"} {
+		s.op("VSHUFF64X2 %s, Z%d, Z%d, Z%d", lanes, tmp+2+i%2, tmp+i%2, at+i)
+		columns = append(columns, at+i)
+	}
+	return columns
+}
+
 // half transposes 8 words of 16 rows in eight registers, of which the first has rows 0 and 4, side by side, and the
 // fifth rows 8 and 12: words of four rows within the lanes and then lanes. It returns the registers of the words, each
 // of all rows, and takes four more from tmp on.

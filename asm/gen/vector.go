@@ -3,29 +3,31 @@ package main
 import "fmt"
 
 func writeVectors(s *source) {
-	s.vectorAlong()
+	avx512.vectorAlong(s)
 	for _, k := range []kernel{words512, words256, doubles512, doubles256} {
 		for vecs := range 2 * k.vecs {
 			k.vectorPanels(s, 1+vecs)
 		}
 	}
+	avx512.doubles().vectorAlong(s)
 	s.words("firstWords", firstWords())
 }
 
 // vectorBlock is the words whose sums are a chain.
 const vectorBlock = 256
 
-// vectorAlong writes the kernel that multiplies a vector by rows along K, see VectorFunc: 16 of them at a time, each
-// a lane of sums.
+// vectorAlong writes the kernel that multiplies a vector by rows along K, see VectorFunc: 16 of them at a time, or 8 of
+// float64, each a lane of sums.
 //
 //	SI A   DX to its next word   DI, R8 every eighth row   R9, R10, R11, R12 1, 3, 5, 7 times the distance of rows
 //	BX rows left   R15 words left   CX those of a block of sums   R13, R14 what is brought closer, as DI and R8
-//	K1, K2 of what is left of 16 words   K3 of the rows to be stored   Z0-Z23 see half   Z28 sums of a block
+//	K1, K2 of what is left of a turn   K3 of the rows to be stored   Z0-Z23 see half   Z28 sums of a block
 //	Z29 those of all
-func (s *source) vectorAlong() {
-	s.function("vectorAlong512Words",
+func (v vectors) vectorAlong(s *source) {
+	rows := 64 / v.word() // and words of a turn
+	s.function("vectorAlong"+kernel{vectors: v}.name(),
 		"k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride int, dst unsafe.Pointer, add, ahead int", 0,
-		"K words of A by n rows of B, 16 or more.")
+		fmt.Sprintf("K words of A by n rows of B, %d or more.", rows))
 	s.load("stepA", "DX", "b", "DI", "stride", "R9", "n", "BX")
 	s.op("LEAQ (R9)(R9*2), R10")
 	s.op("LEAQ (R9)(R9*4), R11")
@@ -37,57 +39,64 @@ func (s *source) vectorAlong() {
 	s.op("LEAQ (R8)(R13*1), R14")
 	s.op("ADDQ DI, R13")
 	s.comment("To add to -0 changes nothing, not even a -0.")
-	s.op("MOVL $0x80000000, AX")
-	s.op("VPBROADCASTD AX, Z29")
+	if v.f64 {
+		s.op("MOVQ $0x8000000000000000, AX")
+		s.op("VPBROADCASTQ AX, Z29")
+	} else {
+		s.op("MOVL $0x80000000, AX")
+		s.op("VPBROADCASTD AX, Z29")
+	}
 	s.op("CMPQ %s, $0", s.arg("add"))
 	s.op("JEQ block")
 	s.load("dst", "AX")
-	s.op("VMOVUPS (AX), Z29")
+	v.float(s, "VMOVUPS", "(AX), Z29")
 	s.label("block")
 	s.op("MOVQ $%d, CX", vectorBlock)
 	s.op("CMPQ R15, CX")
 	s.op("CMOVQLT R15, CX")
 	s.op("SUBQ CX, R15")
 	s.op("VPXORD Z28, Z28, Z28")
-	s.op("SUBQ $16, CX")
+	s.op("SUBQ $%d, CX", rows)
 	s.op("JLT rest")
 	s.op("PCALIGN $32")
 	s.label("loop")
-	s.vectorWords(false)
-	for _, r := range []string{"DI", "R8", "R13", "R14"} {
-		s.op("ADDQ $64, %s", r)
+	v.vectorWords(s, false)
+	for i, r := range []string{"DI", "R8", "R13", "R14"} {
+		if i%2 == 0 || rows > 8 {
+			s.op("ADDQ $64, %s", r)
+		}
 	}
-	s.op("SUBQ $16, CX")
+	s.op("SUBQ $%d, CX", rows)
 	s.op("JGE loop")
 	s.label("rest")
-	s.op("ADDQ $16, CX")
+	s.op("ADDQ $%d, CX", rows)
 	s.op("JZ sums")
 	s.op("MOVQ $-1, AX")
 	s.op("SHLQ CX, AX")
 	s.op("NOTQ AX")
 	s.op("KMOVB AX, K1")
-	s.op("SHRQ $8, AX")
+	s.op("SHRQ $%d, AX", rows/2)
 	s.op("KMOVB AX, K2")
-	s.vectorWords(true)
+	v.vectorWords(s, true)
 	s.label("sums")
-	s.op("VADDPS Z29, Z28, Z29")
+	v.float(s, "VADDPS", "Z29, Z28, Z29")
 	s.op("TESTQ R15, R15")
 	s.op("JNZ block")
 	s.load("dst", "AX", "k", "CX", "b", "DI")
-	s.op("VMOVUPS Z29, K3, (AX)")
-	s.op("SUBQ $16, BX")
+	v.float(s, "VMOVUPS", "Z29, K3, (AX)")
+	s.op("SUBQ $%d, BX", rows)
 	s.op("JZ done")
-	s.comment("Of the last rows, if they are fewer than 16, some before them are multiplied again.")
-	s.op("MOVQ $16, CX")
+	s.comment(fmt.Sprintf("Of the last rows, if they are fewer than %d, some before them are multiplied again.", rows))
+	s.op("MOVQ $%d, CX", rows)
 	s.op("CMPQ BX, CX")
 	s.op("JGE next")
 	s.op("MOVQ BX, CX")
-	s.op("MOVQ $0xffff0000, R8")
+	s.op("MOVQ $%#x, R8", (1<<rows-1)<<rows)
 	s.op("SHRQ CX, R8")
 	s.op("KMOVW R8, K3")
-	s.op("MOVQ $16, BX")
+	s.op("MOVQ $%d, BX", rows)
 	s.label("next")
-	s.op("LEAQ (AX)(CX*4), AX")
+	s.op("LEAQ (AX)(CX*%d), AX", v.word())
 	s.op("MOVQ AX, %s", s.arg("dst"))
 	s.op("IMULQ R9, CX")
 	s.op("ADDQ CX, DI")
@@ -97,22 +106,27 @@ func (s *source) vectorAlong() {
 	s.ret()
 }
 
-// vectorWords multiplies 16 words of K, or the CX that are left.
-func (s *source) vectorWords(rest bool) {
+// vectorWords multiplies the words of K of a turn, or the CX that are left.
+func (v vectors) vectorWords(s *source, rest bool) {
+	each, transpose := 4, s.half // rows of which words are interleaved
+	if v.f64 {
+		each, transpose = 2, s.halfDoubles
+	}
 	index := [...]string{"", "(R9*1)", "(R9*2)", "(R10*1)", "(R9*4)", "(R11*1)", "(R10*2)", "(R12*1)"}
-	for i := range 4 {
+	for i := range each {
 		for q := range 4 {
-			row := func(of [2]string, at int) string { return fmt.Sprintf("%d(%s)%s", at, of[q/2], index[q%2*4+i]) }
+			n := q*each + i
+			row := func(of [2]string, at int) string { return fmt.Sprintf("%d(%s)%s", at, of[n/8], index[n%8]) }
 			for h := range 2 {
-				addr, reg := row([2]string{"DI", "R8"}, 32*h), 8*h+q/2*4+i
+				addr, reg := row([2]string{"DI", "R8"}, 32*h), (2*h+q/2)*each+i
 				switch {
 				case rest && q%2 == 0:
-					s.op("VMOVUPS.Z %s, K%d, Y%d", addr, 1+h, reg)
+					v.float(s, "VMOVUPS.Z", "%s, K%d, Y%d", addr, 1+h, reg)
 				case rest:
-					s.op("VMOVUPS.Z %s, K%d, Y16", addr, 1+h)
+					v.float(s, "VMOVUPS.Z", "%s, K%d, Y16", addr, 1+h)
 					s.op("VINSERTF64X4 $1, Y16, Z%d, Z%d", reg, reg)
 				case q%2 == 0:
-					s.op("VMOVUPS %s, Y%d", addr, reg)
+					v.float(s, "VMOVUPS", "%s, Y%d", addr, reg)
 				default:
 					s.op("VINSERTF64X4 $1, %s, Z%d, Z%d", addr, reg, reg)
 				}
@@ -123,8 +137,8 @@ func (s *source) vectorWords(rest bool) {
 		}
 	}
 	for h := range 2 {
-		for _, b := range s.half(8*h, 16) {
-			s.op("VFMADD231PS.BCST (SI), Z%d, Z28", b)
+		for _, b := range transpose(2*each*h, 16) {
+			v.float(s, "VFMADD231PS.BCST", "(SI), Z%d, Z28", b)
 			s.op("ADDQ DX, SI")
 			if rest {
 				s.op("DECQ CX")
