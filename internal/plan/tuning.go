@@ -217,6 +217,7 @@ func hopperTuning(t *Tuning) {
 // doubleTuning is that of float64: twice the bytes in each slot and sum.
 func doubleTuning(t *Tuning) {
 	noStreams(t)
+	t.turnedSpare = 16
 	t.extent = all(1024)
 }
 
