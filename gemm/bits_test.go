@@ -17,6 +17,7 @@ func TestSameBits(t *testing.T) {
 	t.Run("bf16-bf16", func(t *testing.T) { testSameBits[bf16.BF16, bf16.BF16](t) })
 	t.Run("f16-f32", func(t *testing.T) { testSameBits[float32, float16.Float16](t) })
 	t.Run("f32-f32", func(t *testing.T) { testSameBits[float32, float32](t) })
+	t.Run("f64-f64", func(t *testing.T) { testSameBits[float64, float64](t) })
 	t.Run("f32-f16", func(t *testing.T) { testSameBits[float16.Float16, float32](t) })
 }
 

@@ -21,6 +21,7 @@ func TestTurned(t *testing.T) {
 	t.Run("bf16-f32", testTurned[float32, bf16.BF16])
 	t.Run("f16-f32", testTurned[float32, float16.Float16])
 	t.Run("f32-f32", testTurned[float32, float32])
+	t.Run("f64-f64", testTurned[float64, float64])
 	t.Run("f32-bf16", testTurned[bf16.BF16, float32])
 }
 

@@ -20,6 +20,7 @@ func TestFewRows(t *testing.T) {
 	t.Run("bf16-bf16", testFewRows[bf16.BF16, bf16.BF16])
 	t.Run("f16-f32", testFewRows[float32, float16.Float16])
 	t.Run("f32-f32", testFewRows[float32, float32])
+	t.Run("f64-f64", testFewRows[float64, float64])
 	t.Run("f32-f16", testFewRows[float16.Float16, float32])
 }
 
@@ -74,6 +75,7 @@ func TestFewRowsShared(t *testing.T) {
 	t.Run("bf16", testFewRowsShared[float32, bf16.BF16])
 	t.Run("f16", testFewRowsShared[bf16.BF16, float16.Float16])
 	t.Run("f32", testFewRowsShared[float32, float32])
+	t.Run("f64-f64", testFewRowsShared[float64, float64])
 }
 
 func testFewRowsShared[O gemm.Output, I gemm.Element](t *testing.T) {

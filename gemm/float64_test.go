@@ -76,24 +76,18 @@ func TestFloat64(t *testing.T) {
 			if beta != 0 { // else C stays all NaN, which must not survive
 				sow64(c, r)
 			}
-			old, want := slices.Clone(c.Data), make([]float64, 0, s.m*s.n)
-			row, column := make([]float64, s.k), make([]float64, s.k)
+			old, want, rows, columns := slices.Clone(c.Data), make([]float64, 0, s.m*s.n), dense(a), dense(b.T())
 			for i := range s.m {
-				for l := range row {
-					row[l] = a.At(i, l)
-				}
 				for j := range s.n {
-					for l := range column {
-						column[l] = b.At(l, j)
-					}
-					x := alpha * defined64(k.Name != "gof64", row, column)
+					x := alpha * defined64(k.Name != "gof64", rows[i*s.k:][:s.k], columns[j*s.k:][:s.k])
 					if beta != 0 {
 						x += float64(beta * c.At(i, j))
 					}
 					want = append(want, x)
 				}
 			}
-			bounded(t, row, column, s.k, alpha, beta, want[len(want)-1], old[len(old)-1])
+			last := len(want) - 1
+			bounded(t, rows[len(rows)-s.k:], columns[len(columns)-s.k:], alpha, beta, want[last], old[len(old)-1])
 			for way, more := range [][]gemm.Option{
 				{gemm.WithWorkers(1)}, {gemm.WithWorkers(4)}, {gemm.WithDepth(3)}, {gemm.WithTile(2*k.MR, 3*k.NR, 48)},
 			} {
@@ -126,7 +120,7 @@ func TestFloat64(t *testing.T) {
 }
 
 // bounded checks that got is alpha·row·column + beta·old within the bound of the package comment.
-func bounded(t *testing.T, row, column []float64, k int, alpha, beta, got, old float64) {
+func bounded(t *testing.T, row, column []float64, alpha, beta, got, old float64) {
 	t.Helper()
 	exact := func(v float64) *big.Float { return new(big.Float).SetPrec(2000).SetFloat64(v) }
 	sum, size := exact(0), 0.0
@@ -141,7 +135,7 @@ func bounded(t *testing.T, row, column []float64, k int, alpha, beta, got, old f
 		size += math.Abs(beta * old)
 	}
 	off, _ := sum.Sub(sum, exact(got)).Float64()
-	block := asm.F64.Block()
+	block, k := asm.F64.Block(), len(row)
 	if limit := float64(min(block, k)+k/block+8) * 0x1p-53 * size; math.Abs(off) > limit {
 		t.Errorf("K = %d: it is off by %.3g, more than %.3g", k, off, limit)
 	}
@@ -220,4 +214,53 @@ func TestFloat64Factors(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, c.Data, d.Data, 3)
+}
+
+// TestFloat64Kept marshals packed matrices of float64, and multiplies batches of them, with the bits of plain ones.
+func TestFloat64Kept(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 4))
+	eachKernel(t, asm.F64, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+		var c, a, want []gemm.Matrix[float64]
+		var b []gemm.Operand[float64]
+		for i := range 5 {
+			m, n, depth := 1+20*i, 2*k.NR+i, 100+150*i
+			x, y, z := gemm.NewMatrix[float64](m, depth), gemm.NewMatrix[float64](depth, n), gemm.NewMatrix[float64](m, n)
+			sow64(x, r)
+			sow64(y, r)
+			if err := gemm.Multiply(z, x, y, opts...); err != nil {
+				t.Fatal(err)
+			}
+			var kept gemm.Packed[float64]
+			if err := kept.UnmarshalBinary(marshal(t, pack(t, y, opts...))); err != nil {
+				t.Fatal(err)
+			}
+			b = append(b, &kept)
+			a, want, c = append(a, x), append(want, z), append(c, gemm.NewMatrix[float64](m, n))
+		}
+		if err := gemm.MultiplyBatch(c, a, b, opts...); err != nil {
+			t.Fatal(err)
+		}
+		for i := range c {
+			same(t, c[i].Data, want[i].Data, c[i].Cols)
+		}
+	})
+}
+
+// TestFloat64Allocations counts those of calls in steady state.
+func TestFloat64Allocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("pools lose what they are given")
+	}
+	for _, n := range []int{3, 40, 300} {
+		c, a, b := gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n)
+		multiply := func() {
+			if err := gemm.Multiply(c, a, b, gemm.WithAlpha64(2), gemm.WithBeta64(1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		multiply()
+		if got := testing.AllocsPerRun(20, multiply); got >= 1 {
+			t.Errorf("%d³: %v allocations a call", n, got)
+		}
+	}
 }

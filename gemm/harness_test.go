@@ -185,6 +185,11 @@ func seedsOf[T gemm.Element]() []T {
 	if *of == nil {
 		r := rand.New(rand.NewPCG(3, 7))
 		*of = seedsFrom[T](seedCount, func() float32 { return ordinary(r) })
+		if wide, is := (*of).([]float64); is { // numbers that need all of their bits
+			for i := range wide {
+				wide[i] += wide[i] * r.Float64() * 0x1p-24
+			}
+		}
 	}
 	return (*of).([]T)
 }

@@ -43,6 +43,7 @@ func TestForged(t *testing.T) {
 	t.Run("bf16", testForged[bf16.BF16])
 	t.Run("f16", testForged[float16.Float16])
 	t.Run("f32", testForged[float32])
+	t.Run("f64", testForged[float64])
 	t.Run("e4m3", testForged[fp8.E4M3])
 	t.Run("e5m2", testForged[fp8.E5M2])
 }

@@ -27,6 +27,7 @@ func TestPacked(t *testing.T) {
 	t.Run("f16-f32", testPacked[float32, float16.Float16])
 	t.Run("f16-f16", testPacked[float16.Float16, float16.Float16])
 	t.Run("f32-f32", testPacked[float32, float32])
+	t.Run("f64-f64", testPacked[float64, float64])
 	t.Run("f32-bf16", testPacked[bf16.BF16, float32])
 }
 
@@ -57,6 +58,7 @@ func TestPackedStages(t *testing.T) {
 	t.Run("bf16-f32", testPackedStages[float32, bf16.BF16])
 	t.Run("f16-bf16", testPackedStages[bf16.BF16, float16.Float16])
 	t.Run("f32-f32", testPackedStages[float32, float32])
+	t.Run("f64-f64", testPackedStages[float64, float64])
 }
 
 func testPackedStages[O gemm.Output, I gemm.Element](t *testing.T) {

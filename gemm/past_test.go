@@ -13,6 +13,7 @@ import (
 // whose lines are not: on the ring, and by slabs.
 func TestPast(t *testing.T) {
 	t.Run("f32", testPast[float32])
+	t.Run("f64", testPast[float64])
 	t.Run("bf16", testPast[bf16.BF16])
 }
 

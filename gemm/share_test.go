@@ -17,6 +17,7 @@ import (
 func TestShare(t *testing.T) {
 	processors(t, 16)
 	t.Run("f32-f32", testShare[float32, float32])
+	t.Run("f64-f64", testShare[float64, float64])
 	t.Run("f32-bf16", testShare[bf16.BF16, float32])
 	t.Run("bf16-f32", testShare[float32, bf16.BF16])
 	t.Run("bf16-bf16", testShare[bf16.BF16, bf16.BF16])

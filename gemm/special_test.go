@@ -42,6 +42,7 @@ func TestSpecialValues(t *testing.T) {
 	t.Run("f16-f32", testSpecialValues[float32, float16.Float16])
 	t.Run("f16-f16", testSpecialValues[float16.Float16, float16.Float16])
 	t.Run("f32-f32", testSpecialValues[float32, float32])
+	t.Run("f64-f64", testSpecialValues[float64, float64])
 }
 
 func testSpecialValues[O gemm.Output, I gemm.Element](t *testing.T) {

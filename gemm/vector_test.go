@@ -63,6 +63,7 @@ func TestFewColumns(t *testing.T) {
 	t.Run("bf16-f32", testFewColumns[float32, bf16.BF16])
 	t.Run("f16-bf16", testFewColumns[bf16.BF16, float16.Float16])
 	t.Run("f32-f32", testFewColumns[float32, float32])
+	t.Run("f64-f64", testFewColumns[float64, float64])
 }
 
 func testFewColumns[O gemm.Output, I gemm.Element](t *testing.T) {
