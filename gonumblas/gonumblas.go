@@ -4,18 +4,18 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/gonum"
 
-	"example.com/leafhopper/asm"
 	"example.com/leafhopper/gemm"
 )
 
-// Implementation is gonum's with faster float32 products. The zero value is ready for use, by several goroutines at
-// once.
+// Implementation is gonum's with faster products of float32 and float64. The zero value is ready for use, by several
+// goroutines at once.
 type Implementation struct {
 	gonum.Implementation
 
 	// Engine computes the products; nil is the one that package gemm shares. It is for a number of workers or a kernel
-	// of one's own, with plain Go too. One with scales, a bias or an activation would apply them to every product, and
-	// once it is closed products are gonum's.
+	// of one's own, with plain Go too; a type that its kernel does not multiply is gonum's. One with scales, a bias or
+	// an activation would apply them to every product of float32, and leave those of float64 to gonum; once it is
+	// closed all are.
 	Engine *gemm.Engine
 }
 
@@ -26,73 +26,90 @@ var _ interface {
 	blas.Complex128
 } = Implementation{}
 
-const (
-	// Up to so many multiply-adds gonum is as fast, and up to so many dot products of rows with rows.
-	small   = 256
-	fewDots = 32
-	// Up to so many elements, or with fewer rows, its sums of a matrix's rows are.
-	smallSum = 1000
-	fewRows  = 8
-)
-
-// assembly says that there is a kernel for float32 here; plain Go is not faster than gonum.
-var assembly = func() bool {
-	k, err := asm.Select(asm.F32, "")
-	return err == nil && k.ISA != "Go"
-}()
-
-// own reports whether products are package gemm's, by the shared engine or the caller's.
-func (i Implementation) own() bool { return assembly || i.Engine != nil }
+func (i Implementation) single() routines[float32] { return routines[float32]{&singles, i.Engine} }
+func (i Implementation) double() routines[float64] { return routines[float64]{&doubles, i.Engine} }
 
 // Sgemm computes C = alpha·op(A)·op(B) + beta·C for an m x k op(A), a k x n op(B) and an m x n C.
-func (i Implementation) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int,
+func (i Implementation) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32,
+	ldb int, beta float32, c []float32, ldc int) {
+	i.single().gemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+}
+
+// Sgemv computes y = alpha·op(A)·x + beta·y for an m x n A.
+func (i Implementation) Sgemv(tA blas.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32,
+	incX int, beta float32, y []float32, incY int) {
+	i.single().gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
+}
+
+// Ssymm computes C = alpha·A·B + beta·C, or alpha·B·A + beta·C, for a symmetric A of which one triangle is read, and
+// m x n matrices B and C.
+func (i Implementation) Ssymm(s blas.Side, ul blas.Uplo, m, n int, alpha float32, a []float32, lda int, b []float32,
+	ldb int, beta float32, c []float32, ldc int) {
+	i.single().symm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+}
+
+// Ssyrk computes a triangle of C = alpha·op(A)·op(A)ᵀ + beta·C for an n x k op(A).
+func (i Implementation) Ssyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float32, a []float32, lda int,
+	beta float32, c []float32, ldc int) {
+	i.single().syrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
+}
+
+// Ssyr2k computes a triangle of C = alpha·op(A)·op(B)ᵀ + alpha·op(B)·op(A)ᵀ + beta·C for n x k op(A) and op(B).
+func (i Implementation) Ssyr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float32, a []float32, lda int,
 	b []float32, ldb int, beta float32, c []float32, ldc int) {
-	if alpha == 0 {
-		// With beta 1 gonum's only checks the arguments; with another it would multiply A and B unless k is 0.
-		i.Implementation.Sgemm(tA, tB, m, n, k, 0, a, lda, b, ldb, 1, c, ldc)
-		k = 0
-	}
-	dots := tA == blas.NoTrans && tB != blas.NoTrans && m*n <= fewDots
-	if m*n*k > small && !dots && i.own() && isTranspose(tA) && isTranspose(tB) {
-		to := gemm.Matrix[float32]{Rows: m, Cols: n, Stride: ldc, Data: c}
-		if i.multiply(to, op(tA, m, k, a, lda), op(tB, k, n, b, ldb), alpha, beta) {
-			return
-		}
-	}
-	i.Implementation.Sgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	i.single().syr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
-// Sgemv computes y = alpha·op(A)·x + beta·y for an m x n A. Dot products of x with rows of A are gonum's, which are as
-// fast; its sums of rows are not.
-func (i Implementation) Sgemv(tA blas.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32, incX int,
-	beta float32, y []float32, incY int) {
-	if alpha != 0 && tA != blas.NoTrans && isTranspose(tA) && m >= fewRows && m*n > smallSum && i.own() {
-		to := gemm.Matrix[float32]{Rows: n, Cols: 1, Stride: incY, Data: y}
-		by := gemm.Matrix[float32]{Rows: m, Cols: 1, Stride: incX, Data: x}
-		if i.multiply(to, op(tA, n, m, a, lda), by, alpha, beta) {
-			return
-		}
-	}
-	i.Implementation.Sgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
+// Strmm computes B = alpha·op(A)·B, or alpha·B·op(A), for a triangular A and an m x n B.
+func (i Implementation) Strmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float32,
+	a []float32, lda int, b []float32, ldb int) {
+	i.single().trmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 }
 
-func isTranspose(t blas.Transpose) bool {
-	return t == blas.NoTrans || t == blas.Trans || t == blas.ConjTrans
+// Strsm solves op(A)·X = alpha·B, or X·op(A) = alpha·B, for a triangular A, and leaves X in the m x n matrix B.
+func (i Implementation) Strsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float32,
+	a []float32, lda int, b []float32, ldb int) {
+	i.single().trsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 }
 
-// op returns the rows x cols matrix that is a, or its transpose.
-func op(t blas.Transpose, rows, cols int, a []float32, lda int) gemm.Matrix[float32] {
-	if t == blas.NoTrans {
-		return gemm.Matrix[float32]{Rows: rows, Cols: cols, Stride: lda, Data: a}
-	}
-	return gemm.Matrix[float32]{Rows: cols, Cols: rows, Stride: lda, Data: a}.T()
+// Dgemm is [Implementation.Sgemm] in float64.
+func (i Implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64,
+	ldb int, beta float64, c []float64, ldc int) {
+	i.double().gemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
-// multiply reports whether C = alpha·A·B + beta·C is computed. If not, C is as it was: an operand is wrong, in which
-// case gonum knows with what words to panic, or shares memory with C, or the engine is closed.
-func (i Implementation) multiply(c, a, b gemm.Matrix[float32], alpha, beta float32) bool {
-	if i.Engine == nil {
-		return gemm.Multiply(c, a, b, gemm.WithAlpha(alpha), gemm.WithBeta(beta)) == nil
-	}
-	return i.Engine.Multiply(c, a, b, gemm.WithAlpha(alpha), gemm.WithBeta(beta)) == nil
+// Dgemv is [Implementation.Sgemv] in float64.
+func (i Implementation) Dgemv(tA blas.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64,
+	incX int, beta float64, y []float64, incY int) {
+	i.double().gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
+}
+
+// Dsymm is [Implementation.Ssymm] in float64.
+func (i Implementation) Dsymm(s blas.Side, ul blas.Uplo, m, n int, alpha float64, a []float64, lda int, b []float64,
+	ldb int, beta float64, c []float64, ldc int) {
+	i.double().symm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+}
+
+// Dsyrk is [Implementation.Ssyrk] in float64.
+func (i Implementation) Dsyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int,
+	beta float64, c []float64, ldc int) {
+	i.double().syrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
+}
+
+// Dsyr2k is [Implementation.Ssyr2k] in float64.
+func (i Implementation) Dsyr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int,
+	b []float64, ldb int, beta float64, c []float64, ldc int) {
+	i.double().syr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+}
+
+// Dtrmm is [Implementation.Strmm] in float64.
+func (i Implementation) Dtrmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64,
+	a []float64, lda int, b []float64, ldb int) {
+	i.double().trmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+}
+
+// Dtrsm is [Implementation.Strsm] in float64.
+func (i Implementation) Dtrsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64,
+	a []float64, lda int, b []float64, ldb int) {
+	i.double().trsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 }
