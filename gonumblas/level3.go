@@ -31,7 +31,7 @@ func (r routines[F]) symm(s blas.Side, ul blas.Uplo, m, n int, alpha F, a []F, l
 	switch {
 	case alpha == 0, !r.own(), m*n*k <= small, !left && s != blas.Right, !isUplo(ul), !fits(k, k, a, lda),
 		!fits(m, n, b, ldb), !fits(m, n, c, ldc):
-		r.gonum.symm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+		r.gonum.symm(theirs, s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	case k <= block:
 		full := r.takeBlock()
@@ -85,9 +85,9 @@ func (r routines[F]) syrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a 
 	case alpha == 0, !r.own(), gonums, !isUplo(ul), !isTranspose(tA), !fits(rows, cols, a, lda), !fits(n, n, c, ldc):
 		if beta == 0 && ul == blas.Lower && tA != blas.NoTrans {
 			// There gonum's would multiply the old C by beta.
-			r.gonum.syrk(ul, tA, n, k, 0, a, lda, 0, c, ldc)
+			r.gonum.syrk(theirs, ul, tA, n, k, 0, a, lda, 0, c, ldc)
 		}
-		r.gonum.syrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
+		r.gonum.syrk(theirs, ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 		return
 	case n <= block:
 		full := r.takeBlock()
@@ -120,21 +120,19 @@ func (r routines[F]) syr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a
 	switch {
 	case alpha == 0, !r.own(), n*n*k <= 2*small, !isUplo(ul), !isTranspose(tA), !fits(rows, cols, a, lda),
 		!fits(rows, cols, b, ldb), !fits(n, n, c, ldc):
-		r.gonum.syr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		r.gonum.syr2k(theirs, ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	case n <= block:
 		full := r.takeBlock()
 		defer r.blocks.Put(full)
 		r.gemm(tA, other(tA), n, n, k, alpha, a, lda, b, ldb, 0, full[:], block)
 		for i := range n {
-			for j := range i + 1 {
-				sum := full[i*block+j] + full[j*block+i]
-				full[i*block+j], full[j*block+i] = sum, sum
-			}
-		}
-		for i := range n {
 			lo, hi := triangle(ul, i, n)
-			accumulate(c[i*ldc+lo:i*ldc+hi], beta, full[i*block+lo:])
+			sums := full[i*block+lo : i*block+hi]
+			for j := range sums {
+				sums[j] += full[(lo+j)*block+i]
+			}
+			accumulate(c[i*ldc+lo:i*ldc+hi], beta, sums)
 		}
 		return
 	}
@@ -156,7 +154,7 @@ func (r routines[F]) trmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.D
 	a []F, lda int, b []F, ldb int) {
 	switch {
 	case alpha == 0, !r.own(), !halves(s, ul, tA, d, m, n, a, lda, b, ldb):
-		r.gonum.trmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+		r.gonum.trmm(theirs, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	case s == blas.Right && n <= block:
 		r.turned(m, n, b, ldb, func(rows int, x []F) {
 			r.trmm(blas.Left, ul, other(tA), d, n, rows, alpha, a, lda, x, block)
@@ -174,7 +172,7 @@ func (r routines[F]) trsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.D
 	a []F, lda int, b []F, ldb int) {
 	switch {
 	case alpha == 0, !r.own(), !halves(s, ul, tA, d, m, n, a, lda, b, ldb):
-		r.gonum.trsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+		r.gonum.trsm(theirs, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	case s == blas.Right && n <= block:
 		r.turned(m, n, b, ldb, func(rows int, x []F) {
 			r.trsm(blas.Left, ul, other(tA), d, n, rows, alpha, a, lda, x, block)

@@ -36,33 +36,36 @@ type kind[F float] struct {
 
 // table has gonum's routines.
 type table[F float] struct {
-	gemm func(tA, tB blas.Transpose, m, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int)
-	gemv func(tA blas.Transpose, m, n int, alpha F, a []F, lda int, x []F, incX int, beta F, y []F, incY int)
-	symm func(s blas.Side, ul blas.Uplo, m, n int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int)
-	syrk func(ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a []F, lda int, beta F, c []F, ldc int)
-
-	syr2k func(ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a []F, lda int, b []F, ldb int,
+	gemm func(_ library, tA, tB blas.Transpose, m, n, k int, alpha F, a []F, lda int, b []F, ldb int,
 		beta F, c []F, ldc int)
-	trmm, trsm func(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha F, a []F, lda int,
-		b []F, ldb int)
+	gemv func(_ library, tA blas.Transpose, m, n int, alpha F, a []F, lda int, x []F, incX int,
+		beta F, y []F, incY int)
+	symm func(_ library, s blas.Side, ul blas.Uplo, m, n int, alpha F, a []F, lda int, b []F, ldb int,
+		beta F, c []F, ldc int)
+	syrk func(_ library, ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a []F, lda int,
+		beta F, c []F, ldc int)
+	syr2k func(_ library, ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a []F, lda int,
+		b []F, ldb int, beta F, c []F, ldc int)
+	trmm, trsm func(_ library, s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int,
+		alpha F, a []F, lda int, b []F, ldb int)
 }
+
+type library = gonum.Implementation
 
 var (
 	singles = kind[float32]{
 		gonum: table[float32]{
-			gemm: theirs.Sgemm, gemv: theirs.Sgemv, symm: theirs.Ssymm, syrk: theirs.Ssyrk, syr2k: theirs.Ssyr2k,
-			trmm: theirs.Strmm, trsm: theirs.Strsm,
+			library.Sgemm, library.Sgemv, library.Ssymm, library.Ssyrk, library.Ssyr2k, library.Strmm, library.Strsm,
 		},
 		assembly: assembly(asm.F32),
 	}
 	doubles = kind[float64]{
 		gonum: table[float64]{
-			gemm: theirs.Dgemm, gemv: theirs.Dgemv, symm: theirs.Dsymm, syrk: theirs.Dsyrk, syr2k: theirs.Dsyr2k,
-			trmm: theirs.Dtrmm, trsm: theirs.Dtrsm,
+			library.Dgemm, library.Dgemv, library.Dsymm, library.Dsyrk, library.Dsyr2k, library.Dtrmm, library.Dtrsm,
 		},
 		assembly: assembly(asm.F64),
 	}
-	theirs gonum.Implementation
+	theirs library
 )
 
 func assembly(t asm.Type) bool {
@@ -78,17 +81,20 @@ func (r routines[F]) gemm(tA, tB blas.Transpose, m, n, k int, alpha F, a []F, ld
 	beta F, c []F, ldc int) {
 	if alpha == 0 {
 		// With beta 1 gonum's only checks the arguments; with another it would multiply A and B unless k is 0.
-		r.gonum.gemm(tA, tB, m, n, k, 0, a, lda, b, ldb, 1, c, ldc)
+		r.gonum.gemm(theirs, tA, tB, m, n, k, 0, a, lda, b, ldb, 1, c, ldc)
 		k = 0
 	}
 	dots := tA == blas.NoTrans && tB != blas.NoTrans && m*n <= fewDots
 	if m*n*k > small && !dots && r.own() && isTranspose(tA) && isTranspose(tB) {
-		to := gemm.Matrix[F]{Rows: m, Cols: n, Stride: ldc, Data: c}
-		if r.multiply(to, op(tA, m, k, a, lda), op(tB, k, n, b, ldb), alpha, beta) {
+		var to, x, y gemm.Matrix[F]
+		set(&to, blas.NoTrans, m, n, c, ldc)
+		set(&x, tA, m, k, a, lda)
+		set(&y, tB, k, n, b, ldb)
+		if r.multiply(&to, &x, &y, alpha, beta) {
 			return
 		}
 	}
-	r.gonum.gemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	r.gonum.gemm(theirs, tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
 // gemv computes y = alpha·op(A)·x + beta·y for an m x n A. Dot products of x with rows of A are gonum's, which are as
@@ -96,33 +102,39 @@ func (r routines[F]) gemm(tA, tB blas.Transpose, m, n, k int, alpha F, a []F, ld
 func (r routines[F]) gemv(tA blas.Transpose, m, n int, alpha F, a []F, lda int, x []F, incX int,
 	beta F, y []F, incY int) {
 	if alpha != 0 && tA != blas.NoTrans && isTranspose(tA) && m >= fewRows && m*n > smallSum && r.own() {
-		to := gemm.Matrix[F]{Rows: n, Cols: 1, Stride: incY, Data: y}
-		by := gemm.Matrix[F]{Rows: m, Cols: 1, Stride: incX, Data: x}
-		if r.multiply(to, op(tA, n, m, a, lda), by, alpha, beta) {
+		var to, of, by gemm.Matrix[F]
+		set(&to, blas.NoTrans, n, 1, y, incY)
+		set(&of, tA, n, m, a, lda)
+		set(&by, blas.NoTrans, m, 1, x, incX)
+		if r.multiply(&to, &of, &by, alpha, beta) {
 			return
 		}
 	}
-	r.gonum.gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
+	r.gonum.gemv(theirs, tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 }
 
 func isTranspose(t blas.Transpose) bool {
 	return t == blas.NoTrans || t == blas.Trans || t == blas.ConjTrans
 }
 
-// op returns the rows x cols matrix that is a, or its transpose.
-func op[F float](t blas.Transpose, rows, cols int, a []F, lda int) gemm.Matrix[F] {
-	if t == blas.NoTrans {
-		return gemm.Matrix[F]{Rows: rows, Cols: cols, Stride: lda, Data: a}
+// set makes m the rows x cols matrix that is a, or its transpose. Field by field: a small product notices what it
+// costs to copy a Matrix that has just been written.
+func set[F float](m *gemm.Matrix[F], t blas.Transpose, rows, cols int, a []F, lda int) {
+	if t != blas.NoTrans {
+		rows, cols = cols, rows
 	}
-	return gemm.Matrix[F]{Rows: cols, Cols: rows, Stride: lda, Data: a}.T()
+	m.Rows, m.Cols, m.Stride, m.Data = rows, cols, lda, a
+	if t != blas.NoTrans {
+		*m = m.T()
+	}
 }
 
 // multiply reports whether C = alpha·A·B + beta·C is computed. If not, C is as it was: an operand is wrong, in which
 // case gonum knows with what words to panic, or shares memory with C, or the engine is closed.
-func (r routines[F]) multiply(c, a, b gemm.Matrix[F], alpha, beta F) bool {
+func (r routines[F]) multiply(c, a, b *gemm.Matrix[F], alpha, beta F) bool {
 	x, y := gemm.WithAlpha64(float64(alpha)), gemm.WithBeta64(float64(beta))
 	if r.engine == nil {
-		return gemm.Multiply(c, a, b, x, y) == nil
+		return gemm.Multiply(*c, *a, b, x, y) == nil
 	}
 	return r.engine.Multiply(c, a, b, x, y) == nil
 }
