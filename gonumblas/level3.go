@@ -80,7 +80,7 @@ func (r routines[F]) syrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a 
 	if tA != blas.NoTrans {
 		rows, cols = k, n
 	}
-	gonums := n*n*k <= 2*small || tA != blas.NoTrans && k < 4 || tA == blas.NoTrans && n*n <= fewDots
+	gonums := n*n*k <= 4*small || tA != blas.NoTrans && k < 4 || tA == blas.NoTrans && n*n <= fewDots
 	switch {
 	case alpha == 0, !r.own(), gonums, !isUplo(ul), !isTranspose(tA), !fits(rows, cols, a, lda), !fits(n, n, c, ldc):
 		if beta == 0 && ul == blas.Lower && tA != blas.NoTrans {
@@ -188,11 +188,11 @@ func (r routines[F]) trsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.D
 // halves reports whether the arguments of trmm or trsm are right and worth halving.
 func halves[F float](s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, a []F, lda int,
 	b []F, ldb int) bool {
-	k := n
+	k, enough := n, s == blas.Right && m >= triangular
 	if s == blas.Left {
-		k = m
+		k, enough = m, m*m*n > 10*small
 	}
-	return k > triangular && (s == blas.Left || s == blas.Right && m >= triangular) && isUplo(ul) && isTranspose(tA) &&
+	return k > triangular && enough && isUplo(ul) && isTranspose(tA) &&
 		(d == blas.Unit || d == blas.NonUnit) && fits(k, k, a, lda) && fits(m, n, b, ldb)
 }
 

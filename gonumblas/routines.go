@@ -14,9 +14,8 @@ const (
 	// Up to so many multiply-adds gonum is as fast, and up to so many dot products of rows with rows.
 	small   = 256
 	fewDots = 32
-	// Up to so many elements, or with fewer rows, its sums of a matrix's rows are.
-	smallSum = 1000
-	fewRows  = 8
+	// With fewer rows its sums of a matrix's rows are.
+	fewRows = 8
 )
 
 type float interface{ float32 | float64 }
@@ -31,6 +30,7 @@ type routines[F float] struct {
 type kind[F float] struct {
 	gonum    table[F]
 	assembly bool      // there is a kernel here; plain Go is not faster than gonum
+	smallSum int       // elements of a matrix up to which gonum's sums of its rows are as fast
 	blocks   sync.Pool // of *[block * block]F, which blocks are put together in
 }
 
@@ -58,12 +58,14 @@ var (
 			library.Sgemm, library.Sgemv, library.Ssymm, library.Ssyrk, library.Ssyr2k, library.Strmm, library.Strsm,
 		},
 		assembly: assembly(asm.F32),
+		smallSum: 1000,
 	}
 	doubles = kind[float64]{
 		gonum: table[float64]{
 			library.Dgemm, library.Dgemv, library.Dsymm, library.Dsyrk, library.Dsyr2k, library.Dtrmm, library.Dtrsm,
 		},
 		assembly: assembly(asm.F64),
+		smallSum: 2000,
 	}
 	theirs library
 )
@@ -101,7 +103,7 @@ func (r routines[F]) gemm(tA, tB blas.Transpose, m, n, k int, alpha F, a []F, ld
 // fast; its sums of rows are not.
 func (r routines[F]) gemv(tA blas.Transpose, m, n int, alpha F, a []F, lda int, x []F, incX int,
 	beta F, y []F, incY int) {
-	if alpha != 0 && tA != blas.NoTrans && isTranspose(tA) && m >= fewRows && m*n > smallSum && r.own() {
+	if alpha != 0 && tA != blas.NoTrans && isTranspose(tA) && m >= fewRows && m*n > r.smallSum && r.own() {
 		var to, of, by gemm.Matrix[F]
 		set(&to, blas.NoTrans, n, 1, y, incY)
 		set(&of, tA, n, m, a, lda)
