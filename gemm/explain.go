@@ -42,8 +42,11 @@ func Explain(a Question) (string, error) {
 		return "", fmt.Errorf("gemm: Explain: %dx%dx%d has a size less than 1", a.M, a.N, a.K)
 	case !fits(a.M, a.K, most) || !fits(a.K, a.N, most) || !fits(a.M, a.N, most):
 		return "", fmt.Errorf("gemm: Explain: %dx%dx%d: there are no such matrices", a.M, a.N, a.K)
-	case a.Out > asm.F32:
-		return "", fmt.Errorf("gemm: Explain: C holds %v; it may hold bf16, f16 or f32", a.Out)
+	case a.Out > asm.F32 && a.Out != asm.F64:
+		return "", fmt.Errorf("gemm: Explain: C holds %v; it may hold bf16, f16, f32 or f64", a.Out)
+	case (a.Type == asm.F64) != (a.Out == asm.F64):
+		return "", fmt.Errorf("gemm: Explain: A and B hold %v and C %v: if one holds %v, all have to",
+			a.Type, a.Out, asm.F64)
 	case uint(a.Workers) > MaxWorkers:
 		return "", fmt.Errorf("gemm: Explain: %d workers, outside 0..%d", a.Workers, MaxWorkers)
 	}

@@ -16,13 +16,16 @@ func TestExplain(t *testing.T) {
 		for i, size := range [][3]int{
 			{8, 8, 8}, {300, 1, 300}, {16, 1024, 1024}, {1, 1, 100_000}, {700, 700, 700}, {4096, 4096, 4096},
 		} {
-			q := gemm.Question{
-				M: size[0], N: size[1], K: size[2], Type: asm.F32, Out: asm.F32,
-				TransB: i%2 == 1, Packed: i == 4, Workers: i, Machine: machine,
-			}
-			text, err := gemm.Explain(q)
-			if lines := strings.Count(text, "\n"); err != nil || lines < 7 || lines > 12 {
-				t.Errorf("%+v: %d lines, error %v:\n%s", q, lines, err, text)
+			for _, elem := range []asm.Type{asm.F32, asm.F64} {
+				q := gemm.Question{
+					M: size[0], N: size[1], K: size[2], Type: elem, Out: elem,
+					TransB: i%2 == 1, Packed: i == 4, Workers: i, Machine: machine,
+				}
+				text, err := gemm.Explain(q)
+				if lines := strings.Count(text, "\n"); err != nil || lines < 7 || lines > 12 ||
+					strings.Contains(text, "f64") != (elem == asm.F64) {
+					t.Errorf("%+v: %d lines, error %v:\n%s", q, lines, err, text)
+				}
 			}
 		}
 	}
@@ -40,9 +43,13 @@ func TestExplain(t *testing.T) {
 		`gemm: Explain: there is no machine "z80"; machines: zen3, zen4, zen5, intel, amx, go`: {
 			M: 1, N: 1, K: 1, Machine: "z80",
 		},
-		`gemm: Explain: C holds e4m3; it may hold bf16, f16 or f32`:              {M: 1, N: 1, K: 1, Out: asm.E4M3},
-		`gemm: Explain: C holds Type(9); it may hold bf16, f16 or f32`:           {M: 1, N: 1, K: 1, Out: 9},
-		fmt.Sprintf(`gemm: Explain: -1 workers, outside 0..%d`, gemm.MaxWorkers): {M: 1, N: 1, K: 1, Workers: -1},
+		`gemm: Explain: C holds e4m3; it may hold bf16, f16, f32 or f64`:    {M: 1, N: 1, K: 1, Out: asm.E4M3},
+		`gemm: Explain: C holds Type(9); it may hold bf16, f16, f32 or f64`: {M: 1, N: 1, K: 1, Out: 9},
+		`gemm: Explain: A and B hold f64 and C f32: if one holds f64, all have to`: {
+			M: 1, N: 1, K: 1, Type: asm.F64, Out: asm.F32,
+		},
+		`gemm: Explain: A and B hold bf16 and C f64: if one holds f64, all have to`: {M: 1, N: 1, K: 1, Out: asm.F64},
+		fmt.Sprintf(`gemm: Explain: -1 workers, outside 0..%d`, gemm.MaxWorkers):    {M: 1, N: 1, K: 1, Workers: -1},
 	} {
 		if _, err := gemm.Explain(q); err == nil || err.Error() != want {
 			t.Errorf("%+v: error %v, want %s", q, err, want)
