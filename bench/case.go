@@ -96,8 +96,8 @@ func options(v Variant) (opts []gemm.Option) {
 			opts = append(opts, o)
 		}
 	}
-	add(gemm.WithAlpha(v.Alpha), v.Alpha != 1)
-	add(gemm.WithBeta(v.Beta), v.Beta != 0)
+	add(gemm.WithAlpha64(v.Alpha), v.Alpha != 1)
+	add(gemm.WithBeta64(v.Beta), v.Beta != 0)
 	add(gemm.WithWorkers(v.Workers), v.Workers != 0)
 	add(gemm.WithDepth(v.Depth), v.Depth != 0)
 	add(gemm.WithKernel(v.Kernel), v.Kernel != "")

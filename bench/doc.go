@@ -89,17 +89,18 @@
 //
 // # Verification
 //
-// The bound is componentwise: with u = 2^-24 and γ = (block + K/block + 8)·u
+// The bound is componentwise: with u = 2^-24, or 2^-53 for float64, and γ = (block + K/block + 8)·u
 // for native arithmetic, which sums K in blocks, and (K+8)·u for Hopper's,
 //
 //	|c - ref| ≤ γ·(|alpha|·|A||B| + |beta·C|), plus half an ulp of a 16-bit output
 //
-// where ref is computed in float64 from the same operands. A result's MaxError
+// where ref is computed in float64 from the same operands, and for float64 with sums of twice
+// its bits. A result's MaxError
 // is the largest |c - ref| / bound: up to 1 passes. Small products are compared
-// in full with gonum. Of large ones more than 1,000 entries are compared, the
+// in full, those of float32 sums with gonum. Of large ones more than 1,000 entries are compared, the
 // corners and edges among them, and Freivalds' check covers the rest: with a
 // vector x of random signs, C·x is compared with alpha·A·(B·x) + beta·C0·x, and
-// the rows that differ most are recomputed in float64 and compared entry by
+// the rows that differ most are recomputed as ref is and compared entry by
 // entry. A wrong entry therefore shows as soon as it stands out of the rounding
 // errors of one row, wherever it is, and correct entries never fail.
 //
@@ -127,7 +128,7 @@ package bench
 //	workload, epilogue                                what is to be measured
 //	run, case, caller, operand, cold, parallel        who measures it, round by round
 //	peak, probe, machine, load                        what the machine can do, and what of it the process got
-//	reference, exact, verify                          what C must be
+//	reference, sum, exact, verify                     what C must be
 //	result, versus, scaling, reading, trace           what was measured, and what it says
 //	encode, table                                     reports as text
 //	chart, svg, svg_draw, svg_label, svg_style        a report as a plot

@@ -55,8 +55,8 @@ var csvMore = []column{
 
 // Columns of what a table tells above it, if at all.
 var (
-	alpha = column{"alpha", func(r *Result) string { return strconv.FormatFloat(float64(r.Alpha), 'g', -1, 32) }}
-	beta  = column{"beta", func(r *Result) string { return strconv.FormatFloat(float64(r.Beta), 'g', -1, 32) }}
+	alpha = column{"alpha", func(r *Result) string { return strconv.FormatFloat(r.Alpha, 'g', -1, 64) }}
+	beta  = column{"beta", func(r *Result) string { return strconv.FormatFloat(r.Beta, 'g', -1, 64) }}
 	seed  = column{"seed", func(r *Result) string { return strconv.FormatUint(r.Seed, 10) }}
 	cold  = column{"cold", func(r *Result) string { return strconv.FormatBool(r.Cold) }}
 )

@@ -62,6 +62,22 @@ func TestCheckEpilogue(t *testing.T) {
 	}
 }
 
+// TestEpilogueOfFloat64 wants what package gemm says of epilogues of float64, before anything is multiplied.
+func TestEpilogueOfFloat64(t *testing.T) {
+	v := square(8, asm.F64, 0)
+	a, b, _ := newOperands(t.Context(), v.Workload)
+	engine, c := newTestEngine(t), newOperand(asm.F64, 8, 8, false)
+	for _, e := range epilogues() {
+		v.Epilogue = e
+		err := engine.Multiply(c.view, a.view, b.view, options(v)...)
+		_, said, _ := strings.Cut(fmt.Sprint(err), "gemm: ")
+		if got := fmt.Sprint(v.Validate()); (err != nil) != (e != Epilogue{}) || err != nil && got != "bench: "+said ||
+			err == nil && got != "<nil>" {
+			t.Errorf("%+v: %q, and of gemm %v", e, got, err)
+		}
+	}
+}
+
 // TestInfinityActivated wants the one right value of sums that overflow, from every kernel.
 func TestInfinityActivated(t *testing.T) {
 	w := Workload{M: 2, N: 40, K: 3, In: asm.F32, Out: asm.F32, Alpha: 3e38, Seed: 1, Arith: gemm.Hopper}

@@ -102,7 +102,7 @@ func (x *exact) finish(sum float32, i, j int) limit {
 		v = float32(x.c0.at(i, j))
 	}
 	at := unsafe.Pointer(&v)
-	asm.CombineHopper(x.w.Out, at, 4, unsafe.Pointer(&sum), 4, 1, 1, x.w.Alpha, x.w.Beta)
+	asm.CombineHopper(x.w.Out, at, 4, unsafe.Pointer(&sum), 4, 1, 1, float32(x.w.Alpha), float32(x.w.Beta))
 	if x.w.Bias {
 		v += x.v.bias[j]
 	}

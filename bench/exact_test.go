@@ -14,7 +14,7 @@ import (
 // reference looks at. K is no multiple of a step.
 func exactCases() []Workload {
 	var ws []Workload
-	for _, in := range allTypes {
+	for _, in := range hopperTypes {
 		w := Workload{M: 41, N: 53, K: 150, In: in, Out: asm.F32, Alpha: 1, Seed: 5, Arith: gemm.Hopper}
 		ws = append(ws, w)
 		w.SplitK = 3
@@ -89,7 +89,7 @@ func TestCheckExact(t *testing.T) {
 // TestExactDiffers shows that the check tells the arithmetics apart: sums in
 // float32 have other bits, and so has another split.
 func TestExactDiffers(t *testing.T) {
-	for _, in := range allTypes {
+	for _, in := range hopperTypes {
 		w := exactCases()[0]
 		w.In = in
 		a, b, _ := newOperands(t.Context(), w)

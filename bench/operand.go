@@ -26,6 +26,7 @@ type operand struct {
 	bf   []bf16.BF16
 	f16  []float16.Float16
 	f32  []float32
+	f64  []float64
 	e4m3 []fp8.E4M3
 	e5m2 []fp8.E5M2
 }
@@ -41,6 +42,8 @@ func newOperand(t asm.Type, rows, cols int, trans bool) *operand {
 		o.e4m3 = newElements[fp8.E4M3](o)
 	case asm.E5M2:
 		o.e5m2 = newElements[fp8.E5M2](o)
+	case asm.F64:
+		o.f64 = newElements[float64](o)
 	default:
 		o.f32 = newElements[float32](o)
 	}
@@ -68,31 +71,79 @@ func (o *operand) stored() (rows, cols int) {
 	return o.rows, o.cols
 }
 
+// narrowed is how many elements pass through float32 at a time.
+const narrowed = 256
+
 // decode widens the elements lo <= j < hi of stored row r to the front of dst.
-func (o *operand) decode(dst []float32, r, lo, hi int) {
+func (o *operand) decode(dst []float64, r, lo, hi int) {
 	_, cols := o.stored()
 	lo, hi = r*cols+lo, r*cols+hi
+	if o.elem == asm.F64 {
+		copy(dst, o.f64[lo:hi])
+		return
+	}
+	var buf [narrowed]float32
+	for lo < hi {
+		part := buf[:min(hi-lo, len(buf))]
+		o.decode32(part, lo)
+		for i, v := range part {
+			dst[i] = float64(v)
+		}
+		lo, dst = lo+len(part), dst[len(part):]
+	}
+}
+
+// column widens column j of the view to dst.
+func (o *operand) column(dst []float64, j int) {
+	if o.trans {
+		o.decode(dst, j, 0, o.rows)
+		return
+	}
+	for i := range dst {
+		dst[i] = o.at(i, j)
+	}
+}
+
+// decode32 widens the elements from the i-th stored one on, which are no float64s, to dst.
+func (o *operand) decode32(dst []float32, i int) {
+	end := i + len(dst)
 	switch o.elem {
 	case asm.BF16:
-		bf16.Decode(dst, o.bf[lo:hi])
+		bf16.Decode(dst, o.bf[i:end])
 	case asm.F16:
-		bf16.DecodeFloat16(dst, o.f16[lo:hi])
+		bf16.DecodeFloat16(dst, o.f16[i:end])
 	case asm.E4M3:
-		fp8.DecodeE4M3(dst, o.e4m3[lo:hi])
+		fp8.DecodeE4M3(dst, o.e4m3[i:end])
 	case asm.E5M2:
-		fp8.DecodeE5M2(dst, o.e5m2[lo:hi])
+		fp8.DecodeE5M2(dst, o.e5m2[i:end])
 	default:
-		copy(dst, o.f32[lo:hi])
+		copy(dst, o.f32[i:end])
 		if o.tf32 {
-			for i, v := range o.f32[lo:hi] {
+			for i, v := range dst {
 				dst[i] = tf32.Round(v)
 			}
 		}
 	}
 }
 
-// encode narrows src into the elements from the i-th stored one on.
-func (o *operand) encode(i int, src []float32) {
+// encode narrows src into the elements from the i-th stored one on, by way of float32 if they are no float64s.
+func (o *operand) encode(i int, src []float64) {
+	if o.elem == asm.F64 {
+		copy(o.f64[i:], src)
+		return
+	}
+	var buf [narrowed]float32
+	for len(src) > 0 {
+		part := buf[:min(len(src), len(buf))]
+		for j := range part {
+			part[j] = float32(src[j])
+		}
+		o.encode32(i, part)
+		i, src = i+len(part), src[len(part):]
+	}
+}
+
+func (o *operand) encode32(i int, src []float32) {
 	switch o.elem {
 	case asm.BF16:
 		bf16.Encode(o.bf[i:i+len(src)], src)
@@ -119,6 +170,8 @@ func (o *operand) at(i, j int) float64 {
 		return float64(o.e4m3[i].Float32())
 	case asm.E5M2:
 		return float64(o.e5m2[i].Float32())
+	case asm.F64:
+		return o.f64[i]
 	}
 	if o.tf32 {
 		return float64(tf32.Round(o.f32[i]))
@@ -126,7 +179,7 @@ func (o *operand) at(i, j int) float64 {
 	return float64(o.f32[i])
 }
 
-// bits returns the representation of element (i, j) of the view.
+// bits returns the representation of element (i, j) of the view, which is no float64.
 func (o *operand) bits(i, j int) uint32 {
 	i = o.index(i, j)
 	switch o.elem {
@@ -159,29 +212,33 @@ func (o *operand) asTF32() *operand {
 	return &t
 }
 
-// fill gives o values uniform in [-1, 1) that depend on the seed and the place. It stops when ctx is done.
+// fill gives o values uniform in [-1, 1) that depend on the seed and the place: multiples of 2^-23 that are rounded to
+// o's type, or those of 2^-53, for which a float64 needs all its bits. It stops when ctx is done.
 func (o *operand) fill(ctx context.Context, seed uint64) {
-	o.generate(ctx, func(dst []float32, first int) {
+	shift, unit := 40, 0x1p-23
+	if o.elem == asm.F64 {
+		shift, unit = 10, 0x1p-53
+	}
+	o.generate(ctx, func(dst []float64, first int) {
 		for i := range dst {
-			dst[i] = float32(int64(mix(seed, first+i))>>40) * 0x1p-23
+			dst[i] = float64(int64(mix(seed, first+i))>>shift) * unit
 		}
 	})
 }
 
 // poison makes every element NaN. It stops when ctx is done.
 func (o *operand) poison(ctx context.Context) {
-	nan := float32(math.NaN())
-	o.generate(ctx, func(dst []float32, _ int) {
+	o.generate(ctx, func(dst []float64, _ int) {
 		for i := range dst {
-			dst[i] = nan
+			dst[i] = math.NaN()
 		}
 	})
 }
 
 // generate stores what next writes for the stored elements from first on, until ctx is done.
-func (o *operand) generate(ctx context.Context, next func(dst []float32, first int)) {
+func (o *operand) generate(ctx context.Context, next func(dst []float64, first int)) {
 	parallel(o.rows*o.cols, 1<<15, func(lo, hi int) {
-		buf := make([]float32, min(hi-lo, 1<<12))
+		buf := make([]float64, min(hi-lo, 1<<12))
 		for ; lo < hi && ctx.Err() == nil; lo += len(buf) {
 			buf = buf[:min(len(buf), hi-lo)]
 			next(buf, lo)

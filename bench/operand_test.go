@@ -10,8 +10,9 @@ import (
 )
 
 var (
-	nativeTypes = []asm.Type{asm.BF16, asm.F16, asm.F32} // and those of C
-	allTypes    = append(nativeTypes[:3:3], asm.E4M3, asm.E5M2)
+	floatTypes  = []asm.Type{asm.BF16, asm.F16, asm.F32} // of sums in float32, and those of C
+	hopperTypes = append(floatTypes[:3:3], asm.E4M3, asm.E5M2)
+	allTypes    = append(hopperTypes[:5:5], asm.F64)
 )
 
 func TestOperandFill(t *testing.T) {
@@ -29,7 +30,7 @@ func TestOperandFill(t *testing.T) {
 			if !bytes.Equal(a.clone().raw, a.raw) {
 				t.Errorf("%v: a clone differs", elem)
 			}
-			sum, squares := 0.0, 0.0
+			sum, squares, lastBits := 0.0, 0.0, 0
 			for i := range a.rows {
 				for j := range a.cols {
 					v := a.at(i, j)
@@ -38,11 +39,21 @@ func TestOperandFill(t *testing.T) {
 					}
 					sum += v
 					squares += v * v
+					if math.Abs(v) >= 0.5 {
+						lastBits += int(math.Float64bits(v) & 1)
+					}
 				}
 			}
 			n := float64(a.rows * a.cols)
 			if mean, variance := sum/n, squares/n; math.Abs(mean) > 0.02 || math.Abs(variance-1./3) > 0.02 {
 				t.Errorf("%v: mean %v and variance %v, want 0 and 1/3", elem, mean, variance)
+			}
+			want := 0.0 // of the half of the elements that are at least 0.5, in all their bits, half
+			if elem == asm.F64 {
+				want = 0.25
+			}
+			if got := float64(lastBits) / n; math.Abs(got-want) > 0.02 {
+				t.Errorf("%v: %v of the elements need the last bit of a float64, want %v", elem, got, want)
 			}
 		}
 	}
@@ -51,10 +62,10 @@ func TestOperandFill(t *testing.T) {
 func TestOperandAtDecode(t *testing.T) {
 	for _, elem := range allTypes {
 		for _, trans := range []bool{false, true} {
-			o := newOperand(elem, 5, 9, trans)
+			o := newOperand(elem, 5, 2*narrowed+9, trans)
 			o.fill(t.Context(), 1)
 			rows, cols := o.stored()
-			buf := make([]float32, cols)
+			buf := make([]float64, cols)
 			for r := range rows {
 				o.decode(buf, r, 2, cols)
 				for c := 2; c < cols; c++ {
@@ -62,13 +73,20 @@ func TestOperandAtDecode(t *testing.T) {
 					if trans {
 						i, j = c, r
 					}
-					if got, want := o.at(i, j), float64(buf[c-2]); got != want {
+					if got, want := o.at(i, j), buf[c-2]; got != want {
 						t.Fatalf("%v trans %v: at(%d, %d) = %v, decoded %v", elem, trans, i, j, got, want)
 					}
 				}
 			}
+			column := make([]float64, o.rows)
+			o.column(column, 3)
+			for i, got := range column {
+				if want := o.at(i, 3); got != want {
+					t.Fatalf("%v trans %v: column 3 has %v in row %d, want %v", elem, trans, got, i, want)
+				}
+			}
 			o.poison(t.Context())
-			if !math.IsNaN(o.at(4, 8)) || !math.IsNaN(o.at(0, 0)) {
+			if !math.IsNaN(o.at(4, o.cols-1)) || !math.IsNaN(o.at(0, 0)) {
 				t.Errorf("%v: poison left a number", elem)
 			}
 		}

@@ -78,21 +78,26 @@ func makeReference(w Workload, a, b, c0 *operand, full bool) *reference {
 
 // factor returns what the sum of entry (i, j) is multiplied by.
 func (r *reference) factor(i, j int) float64 {
-	return float64(r.w.Alpha) * float64(valueAt(r.v.scaleA, i, 1)) * float64(valueAt(r.v.scaleB, j, 1))
+	alpha, _ := r.w.factors()
+	return alpha * float64(valueAt(r.v.scaleA, i, 1)) * float64(valueAt(r.v.scaleB, j, 1))
 }
 
 // limit returns what entry (i, j) must be, whose sum of products is acc and whose sum
 // of absolute products is abs.
 func (r *reference) limit(acc, abs float64, i, j int) limit {
-	const u = 0x1p-24
-	alpha, beta := r.factor(i, j), float64(r.w.Beta)
+	u, tiny, largest := 0x1p-24, 0x1p-126, math.MaxFloat32 // tiny, as kernels may flush subnormals
+	if r.wide() {
+		u, tiny, largest = 0x1p-53, 0x1p-1074, math.MaxFloat64
+	}
+	alpha := r.factor(i, j)
 	steps := float64(r.w.K + 8)
 	if block := r.w.In.Block(); r.w.Arith == gemm.Native && r.w.K > block {
 		steps = float64(block + r.w.K/block + 8)
 	}
 	l, most := limit{want: alpha * acc}, math.Abs(alpha)*abs
-	l.bound = steps * (u*math.Abs(alpha)*abs + 0x1p-126*max(1, math.Abs(alpha))) // kernels may flush subnormals
+	l.bound = steps * (u*math.Abs(alpha)*abs + tiny*max(1, math.Abs(alpha)))
 	if r.c0 != nil {
+		_, beta := r.w.factors()
 		old := beta * r.c0.at(i, j)
 		l.want += old
 		most = max(most, math.Abs(old))
@@ -106,7 +111,7 @@ func (r *reference) limit(acc, abs float64, i, j int) limit {
 	l = l.activated(r.w.Activation)
 	f := roundingOf(r.w.Out)
 	l.bound += f.roundoff*(math.Abs(l.want)+l.bound) + f.tiny
-	if most >= math.MaxFloat32 { // a step may have overflowed
+	if most >= largest { // a step may have overflowed
 		l.bound = math.Inf(1)
 	}
 	return l
@@ -122,17 +127,22 @@ func roundingOf(t asm.Type) rounding {
 		return rounding{roundoff: 0x1p-8, tiny: 0x1p-134, overflow: 0x1.ffp127}
 	case asm.F16:
 		return rounding{roundoff: 0x1p-11, tiny: 0x1p-25, overflow: 0x1.ffep15}
+	case asm.F64: // as that of float32, it is in γ
+		return rounding{overflow: math.MaxFloat64}
 	}
-	return rounding{overflow: 0x1.ffffffp127} // rounding to float32 is in γ
+	return rounding{overflow: 0x1.ffffffp127}
 }
 
-// compute returns all of C, by gonum's float64 product or exactly.
+// wide reports whether the sums of the product have the bits of float64, so that its reference needs more.
+func (r *reference) wide() bool { return r.w.In == asm.F64 }
+
+// compute returns all of C, by gonum's float64 product where that has more bits than C's sums.
 func (r *reference) compute() []limit {
-	if r.exact != nil {
+	if r.exact != nil || r.wide() {
 		full := make([]limit, r.w.M*r.w.N)
 		parallel(r.w.M, 1, func(lo, hi int) {
 			for i := lo; i < hi; i++ {
-				copy(full[i*r.w.N:], r.exact.limits(r.a, r.b, i, 0, r.w.N))
+				copy(full[i*r.w.N:], r.limits(i, 0, r.w.N))
 			}
 		})
 		return full
@@ -191,17 +201,7 @@ func (r *reference) sample() {
 	parallel(len(r.some), 1, func(lo, hi int) {
 		for e := lo; e < hi; e++ {
 			e := &r.some[e]
-			if r.exact != nil {
-				e.limit = r.exact.limits(r.a, r.b, e.i, e.j, e.j+1)[0]
-				continue
-			}
-			var acc, abs float64
-			for k := range r.w.K {
-				p := r.a.at(e.i, k) * r.b.at(k, e.j)
-				acc += p
-				abs += math.Abs(p)
-			}
-			e.limit = r.limit(acc, abs, e.i, e.j)
+			e.limit = r.limits(e.i, e.j, e.j+1)[0]
 		}
 	})
 }
@@ -218,44 +218,44 @@ func (r *reference) project() {
 		bias += x * float64(valueAt(r.v.bias, j, 0))
 	}
 	r.cx = multiplyVector(r.a, multiplyVector(r.b, scaled))
+	alpha, beta := r.w.factors()
 	for i := range r.cx {
-		r.cx[i] = r.cx[i]*float64(r.w.Alpha)*float64(valueAt(r.v.scaleA, i, 1)) + bias
+		r.cx[i] = r.cx[i]*alpha*float64(valueAt(r.v.scaleA, i, 1)) + bias
 	}
 	if r.c0 != nil {
 		for i, v := range multiplyVector(r.c0, r.x) {
-			r.cx[i] += float64(r.w.Beta) * v
+			r.cx[i] += beta * v
 		}
 	}
 }
 
 // multiplyVector returns o·x.
 func multiplyVector(o *operand, x []float64) []float64 {
-	y := make([]float64, o.rows)
+	y := make([]sum, o.rows)
 	rows, cols := o.stored()
+	wide := o.elem == asm.F64
 	if o.trans { // columns of the view lie side by side
 		parallel(cols, 1<<10, func(lo, hi int) {
-			buf := make([]float32, hi-lo)
+			buf := make([]float64, hi-lo)
 			for r := range rows {
 				o.decode(buf, r, lo, hi)
-				for i, v := range buf {
-					y[lo+i] += float64(v) * x[r]
-				}
+				addProducts(y[lo:hi], x[r], buf, wide)
 			}
 		})
-		return y
-	}
-	parallel(rows, 1, func(lo, hi int) {
-		buf := make([]float32, cols)
-		for r := lo; r < hi; r++ {
-			o.decode(buf, r, 0, cols)
-			sum := 0.0
-			for i, v := range buf {
-				sum += float64(v) * x[i]
+	} else {
+		parallel(rows, 1, func(lo, hi int) {
+			buf := make([]float64, cols)
+			for r := lo; r < hi; r++ {
+				o.decode(buf, r, 0, cols)
+				y[r] = dot(buf, x, wide)
 			}
-			y[r] = sum
-		}
-	})
-	return y
+		})
+	}
+	v := make([]float64, len(y))
+	for i, s := range y {
+		v[i] = s.value + s.rest
+	}
+	return v
 }
 
 // row returns the limits of row i of C.
@@ -263,43 +263,37 @@ func (r *reference) row(i int) []limit {
 	if l := r.rows[i]; l != nil {
 		return l
 	}
-	a := make([]float64, r.w.K)
+	l := make([]limit, r.w.N)
+	parallel(r.w.N, 64, func(lo, hi int) { copy(l[lo:], r.limits(i, lo, hi)) })
+	r.rows[i] = l
+	return l
+}
+
+// limits returns the limits of the entries of C in row i that lie in the columns lo <= j < hi.
+func (r *reference) limits(i, lo, hi int) []limit {
+	if r.exact != nil {
+		return r.exact.limits(r.a, r.b, i, lo, hi)
+	}
+	a, sums := make([]float64, r.w.K), make([]sum, hi-lo)
 	for k := range a {
 		a[k] = r.a.at(i, k)
 	}
-	l := make([]limit, r.w.N)
-	parallel(r.w.N, 64, func(lo, hi int) {
-		if r.exact != nil {
-			copy(l[lo:], r.exact.limits(r.a, r.b, i, lo, hi))
-			return
+	if r.b.trans || hi-lo == 1 { // a stored row is a column of B, or there is but one
+		column := make([]float64, r.w.K)
+		for j := range sums {
+			r.b.column(column, lo+j)
+			sums[j] = dot(a, column, r.wide())
 		}
-		acc, abs := make([]float64, hi-lo), make([]float64, hi-lo)
-		add := func(j, k int, v float32) {
-			p := a[k] * float64(v)
-			acc[j] += p
-			abs[j] += math.Abs(p)
+	} else {
+		row := make([]float64, hi-lo)
+		for k, x := range a {
+			r.b.decode(row, k, lo, hi)
+			addProducts(sums, x, row, r.wide())
 		}
-		if r.b.trans { // a stored row is a column of B
-			buf := make([]float32, r.w.K)
-			for j := lo; j < hi; j++ {
-				r.b.decode(buf, j, 0, r.w.K)
-				for k, v := range buf {
-					add(j-lo, k, v)
-				}
-			}
-		} else {
-			buf := make([]float32, hi-lo)
-			for k := range a {
-				r.b.decode(buf, k, lo, hi)
-				for j, v := range buf {
-					add(j, k, v)
-				}
-			}
-		}
-		for j := lo; j < hi; j++ {
-			l[j] = r.limit(acc[j-lo], abs[j-lo], i, j)
-		}
-	})
-	r.rows[i] = l
+	}
+	l := make([]limit, len(sums))
+	for j, s := range sums {
+		l[j] = r.limit(s.value+s.rest, s.abs, i, lo+j)
+	}
 	return l
 }

@@ -37,8 +37,8 @@ type Result struct {
 	MaxError   float64 `json:"max_error"`
 	Failure    string  `json:"failure,omitempty"` // why Checked but not Verified
 	Arith      string  `json:"arith"`             // "native" or "hopper"
-	Alpha      float32 `json:"alpha"`
-	Beta       float32 `json:"beta"`
+	Alpha      float64 `json:"alpha"`
+	Beta       float64 `json:"beta"`
 	Seed       uint64  `json:"seed"`
 	Cold       bool    `json:"cold"`                 // see [Runner]
 	MinTime    float64 `json:"min_time"`             // seconds that a sample took at least

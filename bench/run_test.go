@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ import (
 func quick() *Runner { return &Runner{Count: 2, MinTime: time.Millisecond} }
 
 func square(n int, in asm.Type, depth int) Variant {
-	return Variant{Workload: Workload{M: n, N: n, K: n, In: in, Out: asm.F32, Alpha: 1, Seed: 1}, Depth: depth}
+	return Variant{Workload: Workload{M: n, N: n, K: n, In: in, Out: SumType(in), Alpha: 1, Seed: 1}, Depth: depth}
 }
 
 func TestCompare(t *testing.T) {
@@ -25,7 +26,9 @@ func TestCompare(t *testing.T) {
 	}
 	large := square(420, asm.BF16, 3) // timed with statistics, and not compared in full
 	large.Out = asm.BF16
-	variants := []Variant{square(64, asm.BF16, 1), square(64, asm.BF16, 2), odd, large}
+	doubles := Variant{Workload: Workload{M: 33, N: 65, K: 300, In: asm.F64, Out: asm.F64, TransA: true, Alpha: 1. / 3,
+		Beta: -1. / 7, Seed: 3}} // whose reference knows factors in float32 from those in float64
+	variants := []Variant{square(64, asm.BF16, 1), square(64, asm.BF16, 2), odd, large, doubles, square(420, asm.F64, 2)}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(runtime.NumCPU() + 1)) // more than the engine takes workers
 	steps := 0
 	r := quick()
@@ -92,11 +95,17 @@ func TestComparePrepacked(t *testing.T) {
 	for i, in := range allTypes {
 		for _, arith := range arithmetics {
 			v := square(90, in, 2)
-			v.Arith, v.TransB, v.Beta = arith, i == 1, float32(i)
+			v.Arith, v.TransB, v.Beta = arith, i == 1, float64(i)
+			if v.Validate() != nil {
+				continue // Hopper's arithmetic has no f64
+			}
 			plain := v
 			v.Prepacked = true
 			goKernel := v
 			goKernel.Kernel = map[gemm.Arithmetic]string{gemm.Native: "go", gemm.Hopper: "hopper-go"}[arith]
+			if in == asm.F64 {
+				goKernel.Kernel = "gof64"
+			}
 			variants = append(variants, v, plain, goKernel, v)
 		}
 	}
@@ -155,6 +164,9 @@ func TestPackedBytes(t *testing.T) {
 	for _, in := range allTypes {
 		for _, arith := range arithmetics {
 			v := Variant{Workload: Workload{M: 1, N: 1000, K: 3000, In: in, Alpha: 1, Arith: arith}}
+			if in == asm.F64 && arith == gemm.Hopper {
+				continue // which has none
+			}
 			if got := v.packedBytes(); got != 0 {
 				t.Errorf("%d bytes for what is not packed", got)
 			}
@@ -292,7 +304,15 @@ func TestValidate(t *testing.T) {
 		{func(v *Variant) { v.M = 0 }, "m = 0 is outside"},
 		{func(v *Variant) { v.K = MaxDim + 1 }, "k = 1048577 is outside"},
 		{func(v *Variant) { v.Alpha = 0 }, "alpha = 0"},
-		{func(v *Variant) { v.Beta = float32(finite(1e300)) }, "beta = +Inf is not finite"},
+		{func(v *Variant) { v.Beta = 1e300 }, "beta = 1e+300 is not a finite f32"},
+		{func(v *Variant) { v.Beta = 1e-60 }, "beta = 1e-60 is not zero, but would be as f32"},
+		{func(v *Variant) { v.In, v.Out, v.Alpha = asm.F64, asm.F64, math.Inf(1) }, "alpha = +Inf is not a finite f64"},
+		{func(v *Variant) { v.In = asm.F64 }, "A and B hold f64 and C f32: if one holds f64, all have to"},
+		{func(v *Variant) { v.Out = asm.F64 }, "A and B hold bf16 and C f64: if one holds f64, all have to"},
+		{func(v *Variant) { v.In, v.Out, v.Arith = asm.F64, asm.F64, gemm.Hopper },
+			"no kernel multiplies f64 in hopper arithmetic"},
+		{func(v *Variant) { v.In, v.Out, v.Kernel = asm.F64, asm.F64, "go" }, `kernel "go" does not multiply f64`},
+		{func(v *Variant) { v.Kernel = "gof64" }, `kernel "gof64" does not multiply bf16`},
 		{func(v *Variant) { v.Depth = gemm.MaxDepth + 1 }, "depth 17 is outside 0..16"},
 		{func(v *Variant) { v.Workers = -1 }, "workers -1 is outside"},
 		{func(v *Variant) { v.Tile[1] = -4 }, "tile n = -4 is outside"},
@@ -304,7 +324,8 @@ func TestValidate(t *testing.T) {
 		{func(v *Variant) { v.In, v.Kernel = asm.F32, "gobf16" }, `kernel "gobf16" does not multiply f32`},
 		{func(v *Variant) { v.In, v.Arith, v.Kernel = asm.E5M2, gemm.Hopper, "go" },
 			`kernel "go" computes in native arithmetic, not hopper`},
-		{func(v *Variant) { v.Out, v.Arith = asm.E4M3, gemm.Hopper }, "C cannot hold e4m3; types of C: f32, bf16, f16"},
+		{func(v *Variant) { v.Out, v.Arith = asm.E4M3, gemm.Hopper },
+			"C cannot hold e4m3; types of C: f32, bf16, f16, f64"},
 		{func(v *Variant) { v.Kernel = "hopper-go" }, `kernel "hopper-go" computes in hopper arithmetic, not native`},
 		{func(v *Variant) { v.Arith, v.Kernel = gemm.Hopper, "go" },
 			`kernel "go" computes in native arithmetic, not hopper`},

@@ -3,27 +3,36 @@ package bench
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"testing"
 
 	"example.com/leafhopper/asm"
 )
 
-// naive computes the product of a workload in float32, in the order of K.
+// naive computes the product of a workload in the type of its sums, each operation rounded, in the order of K.
 func naive(w Workload, a, b, c0 *operand) *operand {
-	c := newOperand(w.Out, w.M, w.N, false)
-	row := make([]float32, w.N)
+	wide := SumType(w.In) == asm.F64
+	round := func(x float64) float64 { // once: a float64 holds the product of two float32s, and enough of a sum
+		if wide {
+			return x
+		}
+		return float64(float32(x))
+	}
+	alpha, beta := w.factors()
+	c, wideB := newOperand(w.Out, w.M, w.N, false), general(b)
+	row := make([]float64, w.N)
 	for i := range w.M {
 		clear(row)
 		for k := range w.K {
-			v := float32(a.at(i, k))
-			for j := range row {
-				row[j] += v * float32(b.at(k, j))
+			v := a.at(i, k)
+			for j, x := range wideB.Data[k*w.N:][:w.N] {
+				row[j] = round(row[j] + round(v*x))
 			}
 		}
 		for j := range row {
-			row[j] *= w.Alpha
+			row[j] = round(alpha * row[j])
 			if c0 != nil {
-				row[j] += w.Beta * float32(c0.at(i, j))
+				row[j] = round(row[j] + round(beta*c0.at(i, j)))
 			}
 		}
 		c.encode(i*w.N, row)
@@ -32,14 +41,17 @@ func naive(w Workload, a, b, c0 *operand) *operand {
 }
 
 // put stores v in element (i, j).
-func put(c *operand, i, j int, v float64) { c.encode(i*c.cols+j, []float32{float32(v)}) }
+func put(c *operand, i, j int, v float64) { c.encode(i*c.cols+j, []float64{v}) }
 
 // TestCheck accepts right products and finds each kind of corruption, by the
 // comparison in full and by samples and Freivalds' check alike.
 func TestCheck(t *testing.T) {
 	base := Workload{M: 150, N: 131, K: 67, Alpha: 1, Seed: 3}
-	for _, in := range nativeTypes {
-		for _, out := range nativeTypes {
+	for _, in := range append(floatTypes[:3:3], asm.F64) {
+		for _, out := range append(floatTypes[:3:3], asm.F64) {
+			if (in == asm.F64) != (out == asm.F64) {
+				continue
+			}
 			for _, full := range []bool{true, false} {
 				w := base
 				w.In, w.Out = in, out
@@ -113,24 +125,74 @@ func unsampled(r *reference) (i, j int) {
 // TestCheckLarge is TestCheck at a size that is not compared in full: one wrong
 // element among half a million.
 func TestCheckLarge(t *testing.T) {
-	w := Workload{M: 700, N: 705, K: 300, In: asm.BF16, Out: asm.F32, Alpha: 1, Seed: 11}
-	a, b, _ := newOperands(t.Context(), w)
-	r := newReference(w, a, b, nil)
-	if r.full != nil {
-		t.Fatal("the workload is compared in full; choose a larger one")
-	}
-	c := naive(w, a, b, nil)
-	if o := r.check(c); !o.passed() || o.maxError == 0 {
-		t.Fatalf("the right product: %v", o)
-	}
-	for n := range 20 {
-		i, j := int(mix(3, n)%700), int(mix(4, n)%705)
-		old := c.at(i, j)
-		put(c, i, j, old+0.05)
-		if o := r.check(c); o.passed() || o.i != i || o.j != j {
-			t.Errorf("0.05 too much in C[%d,%d]: found %v", i, j, o)
+	for in, off := range map[asm.Type]float64{asm.BF16: 0.05, asm.F64: 0.05 * 0x1p-29} {
+		w := Workload{M: 700, N: 705, K: 300, In: in, Out: SumType(in), Alpha: 1, Seed: 11}
+		a, b, _ := newOperands(t.Context(), w)
+		r := newReference(w, a, b, nil)
+		if r.full != nil {
+			t.Fatal("the workload is compared in full; choose a larger one")
 		}
-		put(c, i, j, old)
+		c := naive(w, a, b, nil)
+		if o := r.check(c); !o.passed() || o.maxError == 0 {
+			t.Fatalf("%v: the right product: %v", in, o)
+		}
+		for n := range 20 {
+			i, j := int(mix(3, n)%700), int(mix(4, n)%705)
+			old := c.at(i, j)
+			put(c, i, j, old+off)
+			if o := r.check(c); o.passed() || o.i != i || o.j != j {
+				t.Errorf("%v: %g too much in C[%d,%d]: found %v", in, off, i, j, o)
+			}
+			put(c, i, j, old)
+		}
+	}
+}
+
+// TestReferenceOfFloat64 wants the reference of float64 products to be the exact sums, rounded once, which sums in
+// float64 are not, and wrong bits to be found down to the bound.
+func TestReferenceOfFloat64(t *testing.T) {
+	w := Workload{M: 3, N: 40, K: 2000, In: asm.F64, Out: asm.F64, TransB: true, Alpha: 1, Seed: 8}
+	a, b, _ := newOperands(t.Context(), w)
+	c, rounded := newOperand(asm.F64, w.M, w.N, false), 0
+	r := makeReference(w, a, b, nil, true)
+	for i := range w.M {
+		for j := range w.N {
+			exact, plain := new(big.Float).SetPrec(2000), 0.0
+			for k := range w.K {
+				x, y := big.NewFloat(a.at(i, k)), big.NewFloat(b.at(k, j))
+				exact.Add(exact, new(big.Float).SetPrec(2000).Mul(x, y))
+				plain += a.at(i, k) * b.at(k, j)
+			}
+			want, _ := exact.Float64()
+			if got := r.full[i*w.N+j].want; got != want {
+				t.Errorf("C[%d,%d] = %v, want %v", i, j, got, want)
+			}
+			if put(c, i, j, want); plain != want {
+				rounded++
+			}
+		}
+	}
+	if rounded < w.M*w.N/2 {
+		t.Errorf("only %d sums in float64 are not the exact ones", rounded)
+	}
+	if o := r.check(c); o.maxError != 0 {
+		t.Errorf("the exact product: %v", o)
+	}
+	found := 0
+	for bit := range 52 {
+		want := c.at(1, 7)
+		wrong := math.Float64frombits(math.Float64bits(want) ^ 1<<bit)
+		put(c, 1, 7, wrong)
+		bad := math.Abs(wrong-want) > r.full[w.N+7].bound
+		if o := r.check(c); o.passed() == bad {
+			t.Errorf("bit %d is another, too much so is %v: found %v", bit, bad, o)
+		} else if bad {
+			found++
+		}
+		put(c, 1, 7, want)
+	}
+	if found < 30 { // the bound is about 2^-36, and a last bit 2^-49 or less
+		t.Errorf("%d of 52 wrong bits are found", found)
 	}
 }
 
@@ -140,18 +202,24 @@ func TestBound(t *testing.T) {
 	c0 := newOperand(asm.F32, 1, 1, false)
 	for _, test := range []struct {
 		out       asm.Type
-		beta      float32
+		beta      float64
 		acc, abs  float64
 		old, want float64
 		bound     float64
 	}{
 		{asm.F32, 0, 1, 4, 0, 2, 100 * u * 8},
 		{asm.F32, -3, 1, 4, 5, -13, 100 * u * (8 + 15)},
+		{asm.F32, 0.1, 1, 4, 5, 2 + 5*float64(float32(0.1)), 100 * u * (8 + 0.5)},
 		{asm.BF16, 0, 1, 4, 0, 2, 100*u*8 + 0x1p-8*2},
 		{asm.F16, 0, 1, 4, 0, 2, 100*u*8 + 0x1p-11*2},
 		{asm.F16, 0, 0, 0, 0, 0, 0x1p-25},
+		{asm.F64, 0.1, 1, 4, 5, 2.5, 100 * 0x1p-53 * (8 + 0.5)},
+		{asm.F64, 0, 0x1p1000, 0x1p1000, 0, 0x1p1001, 100 * 0x1p948},
 	} {
 		r := &reference{w: Workload{K: 92, Out: test.out, Alpha: 2, Beta: test.beta}}
+		if test.out == asm.F64 {
+			r.w.In, c0 = test.out, newOperand(asm.F64, 1, 1, false)
+		}
 		if test.beta != 0 {
 			r.c0 = c0
 		}

@@ -94,7 +94,7 @@ func (v *Versus) String() string {
 type group struct {
 	m, n, k, depth, workers, splitk, promotion, callers int
 	dtype, out, trans, kernel, tile, arith              string
-	alpha, beta                                         float32
+	alpha, beta                                         float64
 	seed                                                uint64
 	prepacked                                           bool
 	epilogueNames

@@ -13,10 +13,10 @@ import (
 // and B is K x N. Equal workloads have equal operands.
 type Workload struct {
 	M, N, K        int
-	In, Out        asm.Type // of A and B, and of C, which is not fp8
+	In, Out        asm.Type // of A and B, and of C, which is not fp8, and f64 if and only if A and B are
 	TransA, TransB bool     // the operand lies in memory as its transpose
-	Alpha, Beta    float32
-	Seed           uint64 // of the operands, uniform in [-1, 1)
+	Alpha, Beta    float64  // rounded to float32 for sums in that
+	Seed           uint64   // of the operands, uniform in [-1, 1)
 	Arith          gemm.Arithmetic
 	SplitK         int // parts that K is cut into; 0 is 1
 	Promotion      int // elements of K after which a chain begins anew; 0 for one chain
@@ -30,6 +30,22 @@ func (w Workload) operands() Workload {
 		o.Beta = 1 // an old C
 	}
 	return o
+}
+
+// SumType returns the type in which elements of type t are summed, which C may have: F64 for F64, otherwise F32.
+func SumType(t asm.Type) asm.Type {
+	if t == asm.F64 {
+		return asm.F64
+	}
+	return asm.F32
+}
+
+// factors returns alpha and beta as the product takes them.
+func (w Workload) factors() (alpha, beta float64) {
+	if SumType(w.In) == asm.F64 {
+		return w.Alpha, w.Beta
+	}
+	return float64(float32(w.Alpha)), float64(float32(w.Beta))
 }
 
 // MaxDim bounds each dimension of a [Workload], so that no count of elements overflows in 64 bits.
@@ -69,16 +85,26 @@ func (w Workload) Validate() error {
 		return fmt.Errorf("%w: the operands of %dx%dx%d take %.1f GiB, more than this system addresses",
 			ErrMemory, w.M, w.N, w.K, bytes/(1<<30))
 	}
+	alpha, beta := w.factors()
 	for _, f := range []struct {
-		name string
-		v    float32
-	}{{"alpha", w.Alpha}, {"beta", w.Beta}} {
-		if v := float64(f.v); math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("bench: %s = %v is not finite", f.name, f.v)
+		name     string
+		v, taken float64
+	}{{"alpha", w.Alpha, alpha}, {"beta", w.Beta, beta}} {
+		switch {
+		case math.IsNaN(f.taken) || math.IsInf(f.taken, 0):
+			return fmt.Errorf("bench: %s = %v is not a finite %v", f.name, f.v, SumType(w.In))
+		case f.taken == 0 && f.v != 0:
+			return fmt.Errorf("bench: %s = %v is not zero, but would be as %v", f.name, f.v, SumType(w.In))
 		}
 	}
-	if w.Out.Size() == 1 {
-		return fmt.Errorf("bench: C cannot hold %v; types of C: f32, bf16, f16", w.Out)
+	switch wide := asm.F64; {
+	case w.Out.Size() == 1:
+		return fmt.Errorf("bench: C cannot hold %v; types of C: f32, bf16, f16, f64", w.Out)
+	case (w.In == wide) != (w.Out == wide):
+		return fmt.Errorf("bench: A and B hold %v and C %v: if one holds %v, all have to", w.In, w.Out, wide)
+	case w.In == wide && w.Epilogue != Epilogue{}:
+		return fmt.Errorf("bench: scales, biases and activations are applied to sums in float32; the operands hold %v",
+			w.In)
 	}
 	if w.Alpha == 0 {
 		return fmt.Errorf("bench: alpha = 0 leaves no product to measure")

@@ -52,7 +52,7 @@ func (f *compareFlags) declareAll(fs *flag.FlagSet) {
 		fmt.Sprintf("shortest sample: short products repeat until it is over; without a size %v by default",
 			defaultMinTime))
 	fs.BoolVar(&f.verify, "verify", true,
-		"check every result against a float64 reference, or its bits with -arith hopper")
+		"check every result against a float64 reference, for f64 one of more bits, or its bits with -arith hopper")
 	fs.BoolVar(&f.cold, "cold", false,
 		"rotate over operands that exceed twice the last-level cache, as through layers, "+
 			"and say how fast they are read; for one caller")

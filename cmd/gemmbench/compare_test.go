@@ -39,6 +39,36 @@ func TestCompareJSON(t *testing.T) {
 	}
 }
 
+// TestCompareFloat64 wants f64 in every column, factors with all their bits, and results verified beside float32's.
+func TestCompareFloat64(t *testing.T) {
+	code, stdout, stderr := gemmbench(t, quick("-dtype", "f32,f64", "-alpha", "0.1", "-beta", "-0.3", "-prepacked",
+		"false,true", "-format", "json")...)
+	if code != cli.OK || stderr != "" {
+		t.Fatalf("exit status %d, stderr %q", code, stderr)
+	}
+	results := decode(t, stdout).Results
+	if len(results) != 8 {
+		t.Fatalf("%d results, want 8", len(results))
+	}
+	for i, r := range results {
+		elem := []string{"f32", "f64"}[i/4]
+		if r.DType != elem || r.Out != elem || r.Alpha != 0.1 || r.Beta != -0.3 || r.Prepacked != (i/2%2 == 1) ||
+			!r.Verified || r.MaxError <= 0 || r.MaxError > 1 || r.PeakFraction <= 0 {
+			t.Errorf("result %d: %+v", i, r)
+		}
+		if k, err := asm.Select(asm.F64, ""); err != nil || (r.Kernel == k.Name) != (elem == "f64") {
+			t.Errorf("result %d: kernel %s, error %v", i, r.Kernel, err)
+		}
+	}
+	for format, want := range map[string]string{
+		"table": "dtype f64, out f64", "csv": ",f64,f64,NN,", "benchfmt": "/dtype=f64/", "svg": "f64 to f64",
+	} {
+		if _, stdout, _ := gemmbench(t, quick("-dtype", "f64", "-format", format)...); !strings.Contains(stdout, want) {
+			t.Errorf("%s without %q:\n%s", format, want, stdout)
+		}
+	}
+}
+
 func TestCompareHopper(t *testing.T) {
 	code, stdout, stderr := gemmbench(t, quick("-dtype", "bf16,f32", "-arith", "native,hopper", "-splitk", "1,2",
 		"-format", "json")...)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"example.com/leafhopper/bench"
 	"example.com/leafhopper/gemm"
 	"example.com/leafhopper/internal/cli"
 )
@@ -16,7 +17,7 @@ func setupExplain(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) 
 	var q gemm.Question
 	size := fs.String("size", "1024", "`size` of the product: N for m = n = k, or MxNxK")
 	dtype := fs.String("dtype", "bf16", "`type` of A and B: "+nameList(types))
-	out := fs.String("out", "f32", "`type` of C: "+nameList(outputs))
+	out := fs.String("out", "", "`type` of C: "+nameList(outputs)+outDefault)
 	trans := fs.String("trans", "NN", "NN, NT, TN or TT: which of A and B lies transposed in memory")
 	fs.BoolVar(&q.Packed, "prepacked", false, "B is packed")
 	fs.IntVar(&q.Workers, "workers", 0, "worker `count`; 0 is all")
@@ -36,11 +37,14 @@ func setupExplain(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) 
 		if err != nil {
 			return cli.Usagef("explain: -dtype: %w", err)
 		}
-		to, err := parseName(outputs)(*out)
-		if err != nil {
-			return cli.Usagef("explain: -out: %w", err)
+		q.Type, q.Out = in[0], bench.SumType(in[0])
+		if *out != "" {
+			to, err := parseName(outputs)(*out)
+			if err != nil {
+				return cli.Usagef("explain: -out: %w", err)
+			}
+			q.Out = to[0]
 		}
-		q.Type, q.Out = in[0], to[0]
 		t, err := parseTrans(*trans)
 		if err != nil {
 			return cli.Usagef("explain: -trans: %w", err)

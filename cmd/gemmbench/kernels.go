@@ -16,8 +16,8 @@ import (
 )
 
 var (
-	types       = []asm.Type{asm.BF16, asm.F16, asm.F32, asm.E4M3, asm.E5M2} // of A and B
-	outputs     = []asm.Type{asm.F32, asm.BF16, asm.F16}                     // of C
+	types       = []asm.Type{asm.BF16, asm.F16, asm.F32, asm.E4M3, asm.E5M2, asm.F64} // of A and B
+	outputs     = []asm.Type{asm.F32, asm.BF16, asm.F16, asm.F64}                     // of C
 	arithmetics = []asm.Arithmetic{asm.Native, asm.Hopper}
 	scales      = []bench.Scales{bench.NoScales, bench.TensorScales, bench.RowScales}
 )

@@ -241,6 +241,7 @@ Examples:
   gemmbench -size 256,1024:4096:1024 -depth 1,2,4 -workers 1,0
   gemmbench -size 512x11008x4096 -dtype bf16,f32 -trans NN,NT -format json -o results.json
   gemmbench -m 1,8,32 -n 4096 -k 4096 -trans NT -prepacked false,true -depth 0
+  gemmbench -size 1024 -dtype f32,f64 -workers 1,0 -depth 0
   gemmbench -size 1024 -arith native,hopper -workers 1,0 -depth 2
   gemmbench -size 128x3072x768 -dtype f32 -bias false,true -activation identity,gelu -depth 0 -count 40
   gemmbench -size 1024 -arith hopper -dtype bf16,e4m3,e5m2 -prepacked false,true -depth 2

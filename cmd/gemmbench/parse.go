@@ -145,19 +145,19 @@ func nameList[T fmt.Stringer](some []T) string {
 	return strings.Join(names, ", ")
 }
 
-// parseFactor reads a finite float32. What is not zero must not become zero: a product
-// without a term is another product.
-func parseFactor(s string) (float32, error) {
-	v, err := strconv.ParseFloat(s, 32)
+// parseFactor reads a number that is finite as a float of so many bits. What is not zero must not become zero: a
+// product without a term is another product.
+func parseFactor(s string, bits int) (float64, error) {
+	v, err := strconv.ParseFloat(s, bits)
 	switch {
 	case err != nil && !errors.Is(err, strconv.ErrRange):
 		return 0, fmt.Errorf("%q is not a number", s)
 	case math.IsNaN(v) || math.IsInf(v, 0):
-		return 0, fmt.Errorf("%s is not a finite float32", s)
+		return 0, fmt.Errorf("%s is not a finite float%d", s, bits)
 	case v == 0 && !writtenZero(s):
-		return 0, fmt.Errorf("%s is not zero, but would be as a float32", s)
+		return 0, fmt.Errorf("%s is not zero, but would be as a float%d", s, bits)
 	}
-	return float32(v), nil
+	return strconv.ParseFloat(s, 64) // which the product rounds
 }
 
 // writtenZero reports whether all digits of s, a number, are zero. Its value cannot

@@ -21,6 +21,9 @@ type axes struct {
 	seed                                            uint64
 }
 
+// outDefault is what -out is where it is not given.
+const outDefault = " (default: f32, or f64 where A and B hold that)"
+
 func (a *axes) declare(fs *flag.FlagSet) {
 	fs.StringVar(&a.size, "size", "",
 		"`list` of sizes: N for m = n = k, from:to:step, or MxNxK (default: one that suits this machine)")
@@ -28,7 +31,7 @@ func (a *axes) declare(fs *flag.FlagSet) {
 	fs.StringVar(&a.n, "n", "", "`list` of n, in place of that of -size")
 	fs.StringVar(&a.k, "k", "", "`list` of k, in place of that of -size")
 	fs.StringVar(&a.dtype, "dtype", "bf16", "`list` of types of A and B: "+nameList(types))
-	fs.StringVar(&a.out, "out", "f32", "`list` of types of C: "+nameList(outputs))
+	fs.StringVar(&a.out, "out", "", "`list` of types of C: "+nameList(outputs)+outDefault)
 	fs.StringVar(&a.trans, "trans", "NN", "`list` of NN, NT, TN, TT: which of A and B lies transposed in memory")
 	fs.StringVar(&a.arith, "arith", "native", "`list` of "+nameList(arithmetics)+
 		": the sums of the processor, or those of the tensor core bit for bit (f32 is then tf32)")
@@ -54,8 +57,8 @@ func (a *axes) declare(fs *flag.FlagSet) {
 	fs.StringVar(&a.kernel, "kernel", "auto", "`list` of kernels, see gemmbench kernels")
 	fs.StringVar(&a.tile, "tile", "auto", "`list` of tiles MxNxK, each dimension rounded up to what the kernel needs; "+
 		"0 leaves one to the engine, and auto, or 0x0x0, all")
-	fs.StringVar(&a.alpha, "alpha", "1", "factor of the product: a float32 `number` other than 0")
-	fs.StringVar(&a.beta, "beta", "0", "factor of C's old value: a float32 `number`")
+	fs.StringVar(&a.alpha, "alpha", "1", "factor of the product: a `number` other than 0, float32 or for f64 float64")
+	fs.StringVar(&a.beta, "beta", "0", "factor of C's old value: a `number` as that of -alpha")
 	fs.Uint64Var(&a.seed, "seed", 1, "seed of the operands")
 }
 
@@ -69,22 +72,15 @@ func (a *axes) variants() ([]bench.Variant, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := bench.Workload{Seed: a.seed}
-	for _, f := range []struct {
-		name, text string
-		to         *float32
-	}{{"alpha", a.alpha, &w.Alpha}, {"beta", a.beta, &w.Beta}} {
-		if *f.to, err = parseFactor(f.text); err != nil {
-			return nil, cli.Usagef("compare: -%s: %w", f.name, err)
-		}
-	}
-	if w.Alpha == 0 {
-		return nil, cli.Usagef("compare: -alpha: 0 leaves no product to measure")
-	}
-	s := span{vs: []bench.Variant{{Workload: w}}}
+	s := span{vs: []bench.Variant{{Workload: bench.Workload{Seed: a.seed}}}}
 	cross(&s, shapes, func(v *bench.Variant, shape [3]int) { v.M, v.N, v.K = shape[0], shape[1], shape[2] })
-	crossList(&s, "dtype", a.dtype, parseName(types), func(v *bench.Variant, t asm.Type) { v.In = t })
-	crossList(&s, "out", a.out, parseName(outputs), func(v *bench.Variant, t asm.Type) { v.Out = t })
+	crossList(&s, "dtype", a.dtype, parseName(types), func(v *bench.Variant, t asm.Type) {
+		v.In, v.Out = t, bench.SumType(t)
+	})
+	s.factors(a)
+	if a.out != "" {
+		crossList(&s, "out", a.out, parseName(outputs), func(v *bench.Variant, t asm.Type) { v.Out = t })
+	}
 	crossList(&s, "trans", a.trans, parseTrans, func(v *bench.Variant, t string) {
 		v.TransA, v.TransB = t[0] == 'T', t[1] == 'T'
 	})
@@ -130,6 +126,25 @@ func distinct(vs []bench.Variant) []bench.Variant {
 type span struct {
 	vs  []bench.Variant
 	err error
+}
+
+// factors gives all variants alpha and beta, which must be numbers of the type of each variant's sums.
+func (s *span) factors(a *axes) {
+	for i := range s.vs {
+		v := &s.vs[i]
+		for _, f := range []struct {
+			name, text string
+			to         *float64
+		}{{"alpha", a.alpha, &v.Alpha}, {"beta", a.beta, &v.Beta}} {
+			var err error
+			if *f.to, err = parseFactor(f.text, 8*bench.SumType(v.In).Size()); err != nil && s.err == nil {
+				s.err = cli.Usagef("compare: -%s: %w", f.name, err)
+			}
+		}
+		if v.Alpha == 0 && s.err == nil {
+			s.err = cli.Usagef("compare: -alpha: 0 leaves no product to measure")
+		}
+	}
 }
 
 // sumNative gives the variants of native arithmetic one chain over K, as parts and promotion are hopper's. To ask for

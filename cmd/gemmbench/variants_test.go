@@ -101,26 +101,54 @@ func TestVariants(t *testing.T) {
 }
 
 func TestTypes(t *testing.T) {
-	vs, err := parseAxes(t, "-size 8 -dtype bf16,f16,f32,e4m3,e5m2 -arith hopper -depth 0").variants()
+	for args, want := range map[string]string{
+		"-dtype bf16,f16,f32,e4m3,e5m2 -arith hopper": "bf16 f32, f16 f32, f32 f32, e4m3 f32, e5m2 f32",
+		"-dtype f64": "f64 f64", "-dtype F64 -out F64": "f64 f64", "-dtype bf16,f64": "bf16 f32, f64 f64",
+		"-dtype f32,e4m3 -out bf16,f16": "f32 bf16, f32 f16, e4m3 bf16, e4m3 f16",
+	} {
+		vs, err := parseAxes(t, "-size 8 -depth 0 "+args).variants()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, v := range vs {
+			got = append(got, fmt.Sprint(v.In, " ", v.Out))
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s: types %q, want %s", args, got, want)
+		}
+	}
+}
+
+// TestFactors wants factors as they are written, and an error where one type of several cannot have them.
+func TestFactors(t *testing.T) {
+	vs, err := parseAxes(t, "-size 8 -depth 0 -dtype f32,f64 -alpha 0.1 -beta -1e-30").variants()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []asm.Type
-	for _, v := range vs {
-		got = append(got, v.In)
+	if len(vs) != 2 {
+		t.Fatalf("%d variants, want 2", len(vs))
 	}
-	if want := []asm.Type{asm.BF16, asm.F16, asm.F32, asm.E4M3, asm.E5M2}; !slices.Equal(got, want) {
-		t.Errorf("types %v, want %v", got, want)
+	for _, v := range vs {
+		if v.Alpha != 0.1 || v.Beta != -1e-30 {
+			t.Errorf("%+v", v)
+		}
+	}
+	if vs, err := parseAxes(t, "-dtype f64 -depth 0 -alpha 1e300 -beta 1e-300").variants(); err != nil ||
+		vs[0].Alpha != 1e300 || vs[0].Beta != 1e-300 {
+		t.Errorf("%+v, %v", vs, err)
 	}
 }
 
 func TestFactor(t *testing.T) {
-	for text, want := range map[string]float32{
+	for text, want := range map[string]float64{
 		"0": 0, "-0": 0, "0e-99": 0, "0.000": 0, "0x0.0p-9": 0, "0E5": 0,
-		"1e-40": 1e-40, "0x1p-149": 0x1p-149, "3.4028235e38": math.MaxFloat32, "-0.1": -0.1,
+		"1e-40": 1e-40, "0x1p-149": 0x1p-149, "3.4028235e38": 3.4028235e38, "-0.1": -0.1,
 	} {
-		if got, err := parseFactor(text); err != nil || got != want {
-			t.Errorf("parseFactor(%q) = %v, %v; want %v", text, got, err, want)
+		for _, bits := range []int{32, 64} {
+			if got, err := parseFactor(text, bits); err != nil || got != want {
+				t.Errorf("parseFactor(%q, %d) = %v, %v; want %v", text, bits, got, err, want)
+			}
 		}
 	}
 	for text, want := range map[string]string{
@@ -131,7 +159,7 @@ func TestFactor(t *testing.T) {
 		"1e-400":      "1e-400 is not zero, but would be as a float32",
 		"0x0.0Ep-400": "0x0.0Ep-400 is not zero, but would be as a float32",
 	} {
-		if got, err := parseFactor(text); err == nil || err.Error() != want {
+		if got, err := parseFactor(text, 32); err == nil || err.Error() != want {
 			t.Errorf("parseFactor(%q) = %v, %v; want %s", text, got, err, want)
 		}
 	}
