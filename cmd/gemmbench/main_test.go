@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,36 @@ func TestPeakCommand(t *testing.T) {
 	if len(doc.Peak) != 1 || doc.Peak[0].Kernel != "go" || doc.Peak[0].Workers != 1 || doc.Peak[0].GFLOPS <= 0 ||
 		doc.Results == nil {
 		t.Errorf("%s", stdout)
+	}
+	code, stdout, stderr = gemmbench(t, "peak", "-dtype", "f64", "-workers", "1", "-count", "1", "-format", "json")
+	if code != cli.OK || stderr != "" {
+		t.Fatalf("exit status %d, stderr %q", code, stderr)
+	}
+	var got, want []string
+	for _, p := range decode(t, stdout).Peak {
+		got = append(got, p.Kernel)
+	}
+	for _, k := range asm.Kernels() {
+		if k.Sum == asm.F64 && k.Supported() == nil {
+			want = append(want, k.Name)
+		}
+	}
+	if !slices.Equal(got, want) || len(want) == 0 {
+		t.Errorf("-dtype f64: peaks of %v, want %v", got, want)
+	}
+	for args, want := range map[string][]asm.Type{
+		"auto": {asm.BF16}, "auto f64": {asm.F64}, "auto f64,f32": {asm.F32, asm.F64},
+	} {
+		kernel, dtype, _ := strings.Cut(args, " ")
+		ks, err := peakKernels(kernel, dtype)
+		if err != nil || len(ks) != len(want) {
+			t.Fatalf("%s: %d kernels, want %d; %v", args, len(ks), len(want), err)
+		}
+		for _, elem := range want {
+			if k, err := asm.Select(elem, ""); err != nil || !slices.Contains(ks, k) {
+				t.Errorf("%s: no kernel for %v, %v", args, elem, err)
+			}
+		}
 	}
 	if _, stdout, _ = gemmbench(t, "peak", "-kernel", "hopper-go", "-workers", "1", "-count",
 		"1"); !strings.Contains(stdout, "hopper-go") {

@@ -19,11 +19,13 @@ import (
 func setupPeak(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) error {
 	var out output
 	out.declare(fs, "table", "json")
-	kernel := fs.String("kernel", "", "`list` of kernels (default: all that run here)")
+	kernel := fs.String("kernel", "", "`list` of kernels; auto is the best of each -dtype (default: all that run here)")
+	dtype := fs.String("dtype", "", "`list` of "+nameList(types)+
+		": kernels that multiply one of these (default: all kernels, and auto for bf16)")
 	workers := fs.String("workers", "1,0", "`list` of worker counts; 0 is as many as a product takes of itself")
 	count := fs.Int("count", bench.DefaultCount, "measurements of each, `n` >= 1; the best is printed")
 	return func(ctx context.Context, stdout, _ io.Writer) error {
-		kernels, err := peakKernels(*kernel)
+		kernels, err := peakKernels(*kernel, *dtype)
 		if err != nil {
 			return err
 		}
@@ -58,26 +60,38 @@ func setupPeak(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) err
 	}
 }
 
-// peakKernels returns the kernels of the list, or all that run here.
-func peakKernels(list string) ([]*asm.Kernel, error) {
+// peakKernels returns the kernels of the list, or all that run here, for a list of types.
+func peakKernels(list, dtypes string) ([]*asm.Kernel, error) {
 	var names []string
+	some, autos := types, []asm.Type{asm.BF16}
+	var err error
 	if list != "" {
-		var err error
 		if names, err = parseList(list, parseKernel); err != nil {
 			return nil, cli.Usagef("peak: -kernel: %w", err)
 		}
 	}
+	if dtypes != "" {
+		if some, err = parseList(dtypes, parseName(types)); err != nil {
+			return nil, cli.Usagef("peak: -dtype: %w", err)
+		}
+		autos = some
+	}
 	var ks []*asm.Kernel
 	for _, k := range asm.Kernels() {
-		switch named := slices.Contains(names, k.Name); {
+		switch named, fits := slices.Contains(names, k.Name), slices.ContainsFunc(some, k.Accepts); {
 		case named && k.Supported() != nil:
 			return nil, cli.Usagef("peak: -kernel: %s cannot run: %w", k.Name, k.Supported())
-		case named, list == "" && k.Supported() == nil:
+		case named && !fits:
+			return nil, cli.Usagef("peak: -kernel: %s does not multiply %s", k.Name, nameList(some))
+		case named, list == "" && fits && k.Supported() == nil:
 			ks = append(ks, k)
 		}
 	}
-	if slices.Contains(names, "") { // auto
-		k, err := asm.Select(asm.BF16, "")
+	for _, t := range autos {
+		if !slices.Contains(names, "") { // auto
+			break
+		}
+		k, err := asm.Select(t, "")
 		if err != nil {
 			return nil, cli.Usagef("peak: -kernel: %w", err)
 		}
