@@ -25,7 +25,10 @@ type neighbour struct {
 	pause    time.Duration       // between calls of burn
 }
 
-var neighbourParts = []string{"sleeper", "burn", "callers"}
+var (
+	neighbourParts = []string{"sleeper", "burn", "callers"}
+	neighbourTypes = []asm.Type{asm.BF16, asm.F16, asm.F32, asm.F64}
+)
 
 // neighbourFlags are the flags of the command neighbour, as they were given.
 type neighbourFlags struct {
@@ -61,7 +64,7 @@ func (f *neighbourFlags) declareAll(fs *flag.FlagSet) {
 		"`list` of what to measure: "+strings.Join(neighbourParts, ", "))
 	fs.StringVar(&f.size, "size", "", "`list` of sizes, MxNxK or one number "+
 		"(default: 128,512,2048 for sleeper, 32 to 256 for burn, 32 to 512 for callers)")
-	fs.StringVar(&f.dtype, "dtype", "f32", "`type` of A and B: bf16, f16, f32")
+	fs.StringVar(&f.dtype, "dtype", "f32", "`type` of A and B: "+nameList(neighbourTypes))
 	fs.IntVar(&f.workers, "workers", 0, "workers of a call, `n`; 0 is the default of a call that does not say")
 	fs.StringVar(&f.callers, "callers", "2,8,64", "`list` of numbers of callers at once")
 	fs.DurationVar(&f.duration, "duration", time.Second, "`time` for each row of the table, 50ms to 10m")
@@ -91,7 +94,7 @@ func (f *neighbourFlags) neighbour() (*neighbour, error) {
 			n.sizes[part] = shapes
 		}
 	}
-	elem, err := parseName([]asm.Type{asm.BF16, asm.F16, asm.F32})(f.dtype)
+	elem, err := parseName(neighbourTypes)(f.dtype)
 	if err != nil {
 		return nil, cli.Usagef("neighbour: -dtype: %w", err)
 	}
@@ -117,7 +120,7 @@ func (f *neighbourFlags) neighbour() (*neighbour, error) {
 
 // validate reports what makes a part impossible to measure, such as operands that do not fit in memory.
 func (n *neighbour) validate(part string) error {
-	v := bench.Variant{Workload: bench.Workload{In: n.dtype, Out: asm.F32, Alpha: 1}, Workers: n.workers}
+	v := bench.Variant{Workload: bench.Workload{In: n.dtype, Out: bench.SumType(n.dtype), Alpha: 1}, Workers: n.workers}
 	if part == "callers" {
 		v.Callers = slices.Max(n.crowds)
 	}

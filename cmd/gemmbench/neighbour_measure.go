@@ -138,17 +138,19 @@ func (n *neighbour) callers(ctx context.Context, size [3]int, count int) ([]*nei
 func (n *neighbour) products(size [3]int) func() func(...gemm.Option) error {
 	switch n.dtype {
 	case asm.BF16:
-		return productsOf[bf16.BF16](size)
+		return productsOf[bf16.BF16, float32](size)
 	case asm.F16:
-		return productsOf[float16.Float16](size)
+		return productsOf[float16.Float16, float32](size)
+	case asm.F64:
+		return productsOf[float64, float64](size)
 	}
-	return productsOf[float32](size)
+	return productsOf[float32, float32](size)
 }
 
-func productsOf[T gemm.Element](size [3]int) func() func(...gemm.Option) error {
+func productsOf[T gemm.Element, O gemm.Output](size [3]int) func() func(...gemm.Option) error {
 	a, b := gemm.NewMatrix[T](size[0], size[2]), gemm.NewMatrix[T](size[2], size[1])
 	return func() func(...gemm.Option) error {
-		c := gemm.NewMatrix[float32](size[0], size[1])
+		c := gemm.NewMatrix[O](size[0], size[1])
 		return func(opts ...gemm.Option) error { return gemm.Multiply(c, a, b, opts...) }
 	}
 }

@@ -94,7 +94,7 @@ func TestNeighbourLong(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for n, want := range map[int]error{1024: nil, 2048: context.Canceled} {
-		c := newCall(ctx, [3]int{n, n, n}, productsOf[float32]([3]int{8, 8, 8})())
+		c := newCall(ctx, [3]int{n, n, n}, productsOf[float32, float32]([3]int{8, 8, 8})())
 		if c.call(alone); !errors.Is(c.err, want) {
 			t.Errorf("%d³: %v, want %v", n, c.err, want)
 		}
@@ -104,6 +104,10 @@ func TestNeighbourLong(t *testing.T) {
 func TestNeighbourParts(t *testing.T) {
 	rep := neighbourOf(t, "-part", "Burn", "-size", "16", "-workers", "1")
 	if len(rep.Sleepers) != 0 || len(rep.Burns) != 1 || len(rep.Crowds) != 0 || rep.Workers != 1 {
+		t.Errorf("%+v", rep)
+	}
+	if rep := neighbourOf(t, "-part", "burn", "-size", "16", "-dtype", "F64"); rep.DType != "f64" ||
+		rep.Burns[0].Calls < 1 {
 		t.Errorf("%+v", rep)
 	}
 	code, stdout, _ := gemmbench(t, "neighbour", "-size", "32", "-callers", "3", "-duration", "50ms", "-dtype", "f16")

@@ -158,7 +158,7 @@ func TestBadArguments(t *testing.T) {
 		{"peak -format csv", `peak: -format: "csv" is not one of table, json`},
 		{"neighbour -part noise", `neighbour: -part: "noise" is not one of sleeper, burn, callers`},
 		{"neighbour -size 0", `neighbour: -size: "0" is outside 1..1048576`},
-		{"neighbour -dtype e4m3", `neighbour: -dtype: "e4m3" is not one of bf16, f16, f32`},
+		{"neighbour -dtype e4m3", `neighbour: -dtype: "e4m3" is not one of bf16, f16, f32, f64`},
 		{"neighbour -workers -1", "neighbour: -workers: -1 is outside 0..1024"},
 		{"neighbour -callers 0", `neighbour: -callers: "0" is outside 1..4096`},
 		{"neighbour -duration 1ms", "neighbour: -duration: 1ms is outside 50ms..10m"},
