@@ -162,8 +162,17 @@ func TestFloat64Special(t *testing.T) {
 	})
 }
 
+// unpinned skips the test where LEAFHOPPER_KERNEL names no kernel of float64.
+func unpinned(t *testing.T) {
+	t.Helper()
+	if _, err := asm.Select(asm.F64, ""); err != nil {
+		t.Skip(err)
+	}
+}
+
 // TestFloat64Errors checks what float64 cannot be multiplied with.
 func TestFloat64Errors(t *testing.T) {
+	unpinned(t)
 	d, f, h := gemm.NewMatrix[float64](4, 4), gemm.NewMatrix[float32](4, 4), gemm.NewMatrix[bf16.BF16](4, 4)
 	d2, d3, e4 := gemm.NewMatrix[float64](4, 4), gemm.NewMatrix[float64](4, 4), gemm.NewMatrix[fp8.E4M3](4, 4)
 	three := make([]float32, 4)
@@ -251,6 +260,7 @@ func TestFloat64Allocations(t *testing.T) {
 	if raceEnabled {
 		t.Skip("pools lose what they are given")
 	}
+	unpinned(t)
 	for _, n := range []int{3, 40, 300} {
 		c, a, b := gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n)
 		multiply := func() {
