@@ -94,11 +94,10 @@
 //
 //	|c - ref| ≤ γ·(|alpha|·|A||B| + |beta·C|), plus half an ulp of a 16-bit output
 //
-// where ref is computed in float64 from the same operands, and for float64 with sums of twice
-// its bits. A result's MaxError
-// is the largest |c - ref| / bound: up to 1 passes. Small products are compared
-// in full, those of float32 sums with gonum. Of large ones more than 1,000 entries are compared, the
-// corners and edges among them, and Freivalds' check covers the rest: with a
+// where ref is computed in float64 from the same operands, or if those are float64, with twice
+// its bits. A result's MaxError is the largest |c - ref| / bound: up to 1 passes. Small products
+// are compared in full, with gonum where sums are float32. Of large ones more than 1,000 entries are
+// compared, the corners and edges among them, and Freivalds' check covers the rest: with a
 // vector x of random signs, C·x is compared with alpha·A·(B·x) + beta·C0·x, and
 // the rows that differ most are recomputed as ref is and compared entry by
 // entry. A wrong entry therefore shows as soon as it stands out of the rounding
