@@ -13,9 +13,9 @@ type Implementation struct {
 	gonum.Implementation
 
 	// Engine computes the products; nil is the one that package gemm shares. It is for a number of workers or a kernel
-	// of one's own, with plain Go too; a type that its kernel does not multiply is gonum's. One with scales, a bias or
-	// an activation would apply them to every product of float32, and leave those of float64 to gonum; once it is
-	// closed all are.
+	// of one's own, with plain Go too; what its kernel does not multiply is gonum's, so that WithKernel best names one
+	// for each type. An Engine with scales, a bias or an activation would apply them to every product of float32, and
+	// none of float64 is its; once it is closed all are gonum's.
 	Engine *gemm.Engine
 }
 

@@ -13,6 +13,7 @@ import (
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/gemm"
 	"example.com/leafhopper/gonumblas"
+	"example.com/leafhopper/internal/race"
 )
 
 // own returns an implementation by package gemm, also in plain Go.
@@ -30,6 +31,14 @@ func own[F float](t *testing.T, opts ...gemm.Option) gonumblas.Implementation {
 	return gonumblas.Implementation{Engine: e}
 }
 
+// fewer returns how many of n cases there is time for.
+func fewer(n int) int {
+	if race.Enabled {
+		return n / 4
+	}
+	return n
+}
+
 // TestRandom compares with float64, within the bound of package gemm or, where gonum computes, of a chain.
 func TestRandom(t *testing.T) { both(t, testRandom[float32], testRandom[float64]) }
 
@@ -37,7 +46,7 @@ func testRandom[F float](t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	impls := [2]library{gonumblas.Implementation{}, own[F](t)}
 	for _, routine := range routines {
-		for i := range 300 {
+		for i := range fewer(300) {
 			p := random[F](r, routine, pick(r, 4, 12, 40, 150))
 			q := p.clone()
 			q.of(impls[i%2])
@@ -123,7 +132,7 @@ func testPanics[F float](t *testing.T) {
 	for _, routine := range routines {
 		for _, size := range []int{3, 70} {
 			for i := range wrong {
-				for j := range i + 1 {
+				for j := i - fewer(i); j <= i; j++ {
 					p := random[F](r, routine, 9)
 					p.m, p.n, p.k, p.alpha = size, size+1, size+2, 2
 					p.fill(r, 0)
@@ -156,7 +165,7 @@ func testUnread[F float](t *testing.T) {
 	nan := F(math.NaN())
 	for _, routine := range routines {
 		inPlace := routine == "trmm" || routine == "trsm"
-		for range 200 {
+		for range fewer(200) {
 			p := random[F](r, routine, pick(r, 4, 100))
 			if p.alpha == 0 {
 				for _, s := range [][]F{p.a, p.b} {
@@ -236,7 +245,7 @@ func testNotFiniteBeyond[F float](t *testing.T) {
 	impl := own[F](t)
 	r := rand.New(rand.NewPCG(1, 6))
 	for _, routine := range []string{"trmm", "trsm"} {
-		for range 200 {
+		for range fewer(200) {
 			p := random[F](r, routine, 150)
 			p.alpha = 1
 			lower := (p.ul == blas.Lower) == (p.tA == blas.NoTrans)
@@ -281,7 +290,7 @@ func testShared[F float](t *testing.T) {
 		if routine == "gemv" {
 			continue
 		}
-		for range 50 {
+		for range fewer(50) {
 			p := random[F](r, routine, 2)
 			p.m, p.n, p.k = 90, 90, 90
 			p.fill(r, 0)
@@ -351,18 +360,24 @@ func testConcurrent[F float](t *testing.T) {
 	group.Wait()
 }
 
-// TestClosed has an engine that is closed: gonum computes.
-func TestClosed(t *testing.T) { both(t, testClosed[float32], testClosed[float64]) }
+// TestGonums has an engine that is closed, and one with a kernel for the other type: gonum computes.
+func TestGonums(t *testing.T) { both(t, testGonums[float32], testGonums[float64]) }
 
-func testClosed[F float](t *testing.T) {
-	impl := own[F](t)
-	impl.Engine.Close()
+func testGonums[F float](t *testing.T) {
+	closed := own[F](t)
+	closed.Engine.Close()
+	kernel := "gof64"
+	if of, _, _ := typeOf[F](); of == asm.F64 {
+		kernel = "go"
+	}
 	r := rand.New(rand.NewPCG(1, 9))
-	for _, routine := range routines {
-		p := random[F](r, routine, 100)
-		q := p.clone()
-		q.of(impl)
-		p.check(t, q.c)
+	for _, impl := range []library{closed, own[F](t, gemm.WithKernel(kernel))} {
+		for _, routine := range routines {
+			p := random[F](r, routine, 100)
+			q := p.clone()
+			q.of(impl)
+			p.check(t, q.c)
+		}
 	}
 }
 
@@ -370,6 +385,9 @@ func testClosed[F float](t *testing.T) {
 func TestAllocations(t *testing.T) { both(t, testAllocations[float32], testAllocations[float64]) }
 
 func testAllocations[F float](t *testing.T) {
+	if race.Enabled {
+		t.Skip("pools lose memory on purpose")
+	}
 	impls := []gonumblas.Implementation{own[F](t, gemm.WithWorkers(1))}
 	of, _, _ := typeOf[F]()
 	kernel, err := asm.Select(of, "")
