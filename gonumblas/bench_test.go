@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/blas/gonum"
+	"gonum.org/v1/gonum/mat"
 
 	"example.com/leafhopper/gonumblas"
 )
@@ -32,26 +34,64 @@ func besideGonum[F float](b *testing.B) {
 					p.s, p.ul = blas.Right, blas.Upper
 				}
 				p.fill(r, 0)
-				b.Run(fmt.Sprintf("%c%s/%d/%s", letter, routine, n, t), func(b *testing.B) { beside(b, p) })
+				c := slices.Clone(p.c)
+				b.Run(fmt.Sprintf("%c%s/%d/%s", letter, routine, n, t), func(b *testing.B) {
+					beside(b, func() { copy(p.c, c) }, p.of) // what is computed in place would grow
+				})
 			}
 		}
 	}
 }
 
-func beside[F float](b *testing.B, p *call[F]) {
+// BenchmarkMat does the same with what package mat makes of them.
+func BenchmarkMat(b *testing.B) {
+	defer blas64.Use(gonum.Implementation{})
+	r := rand.New(rand.NewPCG(1, 3))
+	for _, n := range []int{100, 1000} {
+		x, spd := mat.NewDense(n, n, nil), mat.NewSymDense(n, nil)
+		for i := range n * n {
+			x.Set(i/n, i%n, r.NormFloat64())
+		}
+		spd.SymOuterK(1, x)
+		var c mat.Dense
+		var cholesky mat.Cholesky
+		var lu mat.LU
+		var qr mat.QR
+		var svd mat.SVD
+		for _, of := range []struct {
+			name string
+			do   func()
+		}{
+			{"Mul", func() { c.Mul(x, x) }},
+			{"Inverse", func() { c.Inverse(x) }},
+			{"Cholesky", func() { cholesky.Factorize(spd) }},
+			{"LU", func() { lu.Factorize(x) }},
+			{"QR", func() { qr.Factorize(x) }},
+			{"SVD", func() { svd.Factorize(x, mat.SVDThin) }},
+		} {
+			b.Run(fmt.Sprintf("%s/%d", of.name, n), func(b *testing.B) {
+				beside(b, func() {}, func(impl library) {
+					blas64.Use(impl)
+					of.do()
+				})
+			})
+		}
+	}
+}
+
+func beside(b *testing.B, reset func(), run func(impl library)) {
 	const enough = 50 * time.Microsecond
 	start := time.Now()
-	p.of(gonum.Implementation{})
+	run(gonum.Implementation{})
 	times := int(enough/max(time.Since(start), 1)) + 1
 	var ratios []float64
-	c := slices.Clone(p.c)
 	for b.Loop() {
 		var took [2]time.Duration
 		for i, impl := range []library{gonum.Implementation{}, gonumblas.Implementation{}} {
-			copy(p.c, c) // what is computed in place would grow
+			reset()
 			start := time.Now()
 			for range times {
-				p.of(impl)
+				run(impl)
 			}
 			took[i] = time.Since(start)
 		}
