@@ -255,6 +255,6 @@ func (p *call[F]) check(t *testing.T, got []F) {
 
 func (p *call[F]) String() string {
 	_, letter, _ := typeOf[F]()
-	return fmt.Sprintf("%c%s %c%c%c%c%c %dx%dx%d alpha %v beta %v ld %d %d %d", letter, p.routine, p.s, p.ul, p.tA, p.tB,
-		p.d, p.m, p.n, p.k, p.alpha, p.beta, p.lda, p.ldb, p.ldc)
+	return fmt.Sprintf("%c%s %c%c%c%c%c %dx%dx%d alpha %v beta %v ld %d %d %d", letter, p.routine, p.s, p.ul, p.tA,
+		p.tB, p.d, p.m, p.n, p.k, p.alpha, p.beta, p.lda, p.ldb, p.ldc)
 }
