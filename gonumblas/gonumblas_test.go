@@ -85,38 +85,6 @@ func testIncrements[F float](t *testing.T) {
 	}
 }
 
-// wrong returns changes to a call, most of which make it wrong.
-func wrong[F float]() []func(p *call[F]) {
-	return []func(p *call[F]){
-		func(p *call[F]) { p.s = 'X' },
-		func(p *call[F]) { p.ul = 'X' },
-		func(p *call[F]) { p.tA = 'X' },
-		func(p *call[F]) { p.tB = 'X' },
-		func(p *call[F]) { p.d = 'X' },
-		func(p *call[F]) { p.m = -1 },
-		func(p *call[F]) { p.n = -1 },
-		func(p *call[F]) { p.k = -1 },
-		func(p *call[F]) { p.m = 0 },
-		func(p *call[F]) { p.n = 0 },
-		func(p *call[F]) { p.k = 0 },
-		func(p *call[F]) { p.lda-- },
-		func(p *call[F]) { p.ldb-- },
-		func(p *call[F]) { p.ldc-- },
-		func(p *call[F]) { p.lda = 0 },
-		func(p *call[F]) { p.ldb = 0 },
-		func(p *call[F]) { p.ldc = 0 },
-		func(p *call[F]) { p.lda = -5 },
-		func(p *call[F]) { p.a = p.a[:max(0, len(p.a)-1)] },
-		func(p *call[F]) { p.b = p.b[:max(0, len(p.b)-1)] },
-		func(p *call[F]) { p.c = p.c[:max(0, len(p.c)-1)] },
-		func(p *call[F]) { p.a = nil },
-		func(p *call[F]) { p.b = nil },
-		func(p *call[F]) { p.c = nil },
-		func(p *call[F]) { p.alpha = 0 },
-		func(p *call[F]) { p.beta = 1 },
-	}
-}
-
 // TestPanics holds what is wrong, one or two things at a time, to gonum's words.
 func TestPanics(t *testing.T) { both(t, testPanics[float32], testPanics[float64]) }
 
