@@ -228,7 +228,8 @@ func SelectArithmetic(t Type, arith Arithmetic, name string) (*Kernel, error) {
 
 // firstNamed returns the first kernel of a list of names that has the arithmetic and multiplies t, whether it runs here
 // or not. from is where the list is from, for errors.
-func firstNamed(t Type, arith Arithmetic, list, from string) (k *Kernel, err error) {
+func firstNamed(t Type, arith Arithmetic, list, from string) (*Kernel, error) {
+	var k, other *Kernel // the first that will do, and one that will not; an error is not made before it is due
 	for rest, more := list, true; more; { // as Names, which allocates
 		var one string
 		one, rest, more = strings.Cut(rest, ",")
@@ -240,18 +241,21 @@ func firstNamed(t Type, arith Arithmetic, list, from string) (k *Kernel, err err
 			return nil, fmt.Errorf("asm: kernel %q of %q%s is unknown; choices: %s", one, list, from, choices(t, arith))
 		case k != nil: // the first counts
 		case next.Arithmetic != arith:
-			err = cmp.Or(err, fmt.Errorf("asm: kernel %q%s computes in %v arithmetic, not %v; choices: %s",
-				one, from, next.Arithmetic, arith, choices(t, arith)))
+			other = cmp.Or(other, next)
 		case !next.Accepts(t):
-			err = fmt.Errorf("asm: kernel %q%s does not multiply %v; choices: %s", one, from, t, choices(t, arith))
+			other = next
 		default:
 			k = next
 		}
 	}
-	if k != nil {
+	switch {
+	case k != nil:
 		return k, nil
+	case other.Arithmetic != arith:
+		return nil, fmt.Errorf("asm: kernel %q%s computes in %v arithmetic, not %v; choices: %s",
+			other.Name, from, other.Arithmetic, arith, choices(t, arith))
 	}
-	return nil, err
+	return nil, fmt.Errorf("asm: kernel %q%s does not multiply %v; choices: %s", other.Name, from, t, choices(t, arith))
 }
 
 // pins reports for each arithmetic whether one of some names is that of a kernel of it, or of none.
