@@ -126,8 +126,9 @@ def main():
         fail(1, f"torch cannot be imported: {e}")
     torch.set_num_threads(args.threads)
     torch.manual_seed(1)
+    cpu = getattr(torch.backends, "cpu", None)  # not in torch 1, as of Debian 12
     print(f"peers_torch: torch {torch.__version__}, {torch.get_num_threads()} threads, "
-          f"CPU capability {torch.backends.cpu.get_cpu_capability()}", file=sys.stderr)
+          f"CPU capability {cpu.get_cpu_capability() if cpu else 'unknown'}", file=sys.stderr)
     status = 0
     with torch.inference_mode():
         for dims in args.shapes:
