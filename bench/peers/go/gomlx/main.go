@@ -24,11 +24,7 @@ func prepare(p *harness.Product, _ int) (*harness.Call, error) {
 		return nil, harness.ErrUnsupported
 	}
 	backend := simplego.GetBackend()
-	dtype := dtypes.Float32
-	if p.BF16 {
-		dtype = dtypes.BFloat16
-	}
-	exec, inputs, err := compile(backend, dtype, p)
+	exec, inputs, err := compile(backend, p)
 	if err != nil {
 		return nil, err
 	}
@@ -46,54 +42,46 @@ func prepare(p *harness.Product, _ int) (*harness.Call, error) {
 		}
 		return backend.BufferFinalize(c)
 	}
-	result := func() []float32 {
+	result := func() (c harness.Values) {
 		buffer, err := execute()
 		if err != nil {
-			return nil
+			return harness.Values{}
 		}
-		c := make([]float32, p.M*p.N)
-		shape, err := backend.BufferShape(buffer)
-		switch {
-		case err != nil:
-			return nil
-		case shape.DType == dtypes.Float32:
-			err = backend.BufferToFlatData(buffer, c)
-		default:
-			half := make([]bfloat16.BFloat16, len(c))
+		switch p.DType {
+		case harness.BF16:
+			half := make([]bfloat16.BFloat16, p.M*p.N)
 			err = backend.BufferToFlatData(buffer, half)
+			c.F32 = make([]float32, len(half))
 			for i, v := range half {
-				c[i] = v.Float32()
+				c.F32[i] = v.Float32()
 			}
+		case harness.F32:
+			c.F32 = make([]float32, p.M*p.N)
+			err = backend.BufferToFlatData(buffer, c.F32)
+		case harness.F64:
+			c.F64 = make([]float64, p.M*p.N)
+			err = backend.BufferToFlatData(buffer, c.F64)
 		}
 		if err != nil {
-			return nil
+			return harness.Values{}
 		}
 		return c
 	}
-	return &harness.Call{Run: run, Result: result, BF16Out: p.BF16}, nil
+	return &harness.Call{Run: run, Result: result, BF16Out: p.DType == harness.BF16}, nil
 }
 
 // compile returns the executable of A·B and its inputs.
-func compile(
-	backend backends.Backend, dtype dtypes.DType, p *harness.Product,
-) (backends.Executable, []backends.Buffer, error) {
+func compile(backend backends.Backend, p *harness.Product) (backends.Executable, []backends.Buffer, error) {
 	builder := backend.Builder(fmt.Sprint(p))
 	var ops [2]backends.Op
 	var inputs []backends.Buffer
 	for i, x := range []struct {
 		name       string
 		rows, cols int
-		data       []float32
+		data       harness.Values
 	}{{"a", p.M, p.K, p.A}, {"b", p.K, p.N, p.B}} {
+		dtype, flat := flatten(p.DType, x.data)
 		shape := shapes.Make(dtype, x.rows, x.cols)
-		var flat any = x.data
-		if p.BF16 {
-			half := make([]bfloat16.BFloat16, len(x.data))
-			for j, v := range x.data {
-				half[j] = bfloat16.FromFloat32(v)
-			}
-			flat = half
-		}
 		buffer, err := backend.BufferFromFlatData(0, flat, shape)
 		if err != nil {
 			return nil, nil, err
@@ -109,4 +97,19 @@ func compile(
 	}
 	exec, err := builder.Compile([]backends.Op{product}, nil)
 	return exec, inputs, err
+}
+
+// flatten returns elements of a type as GoMLX has them.
+func flatten(dtype string, v harness.Values) (dtypes.DType, any) {
+	switch dtype {
+	case harness.F32:
+		return dtypes.Float32, v.F32
+	case harness.F64:
+		return dtypes.Float64, v.F64
+	}
+	half := make([]bfloat16.BFloat16, len(v.F32))
+	for i, x := range v.F32 {
+		half[i] = bfloat16.FromFloat32(x)
+	}
+	return dtypes.BFloat16, half
 }

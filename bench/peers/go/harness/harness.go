@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/big"
 	"os"
 	"runtime"
 	"slices"
@@ -27,32 +28,49 @@ import (
 const (
 	maxDim   = 16384
 	maxCount = 1000
-	checks   = 256 // entries of C that are compared with sums in float64
+	checks   = 256 // entries of C that are compared with exact sums
 )
 
+// The types of A and B.
+const (
+	BF16 = "bf16"
+	F32  = "f32"
+	F64  = "f64"
+)
+
+var dtypes = []string{BF16, F32, F64}
+
 // A Product is one shape in one type. A and B hold multiples of 1/128 in
-// [-1, 1), which are exact in bf16.
+// [-1, 1), which are exact in bf16, or of float64 those of 2⁻⁵³, which need all its bits.
 type Product struct {
-	BF16    bool
+	DType   string
 	Trans   bool // B holds the transpose, n×k
 	M, N, K int
-	A, B    []float32
+	A, B    Values
 }
 
-func (p *Product) String() string { return fmt.Sprintf("%s %dx%dx%d", p.dtype(), p.M, p.N, p.K) }
+func (p *Product) String() string { return fmt.Sprintf("%s %dx%dx%d", p.DType, p.M, p.N, p.K) }
 
-func (p *Product) dtype() string {
-	if p.BF16 {
-		return "bf16"
+// Values are the elements of a matrix: in F64 if they are float64, and otherwise in F32, also those of bf16.
+type Values struct {
+	F32 []float32
+	F64 []float64
+}
+
+func (v Values) len() int { return max(len(v.F32), len(v.F64)) }
+
+func (v Values) at(i int) float64 {
+	if v.F64 != nil {
+		return v.F64[i]
 	}
-	return "f32"
+	return float64(v.F32[i])
 }
 
-// A Call computes a product, and its result is C: as float32 if the library
-// writes that, or widened from bf16.
+// A Call computes a product, and its result is C: float64 if A and B are, and
+// otherwise as float32 if the library writes that, or widened from bf16.
 type Call struct {
 	Run     func() error
-	Result  func() []float32
+	Result  func() Values
 	BF16Out bool // C is bf16, rounded or cut off
 }
 
@@ -81,7 +99,7 @@ func (l Library) run(args []string, stdin io.Reader, stdout, stderr io.Writer) i
 	err := fs.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintf(stdout,
-			"usage: %s [-dtype bf16,f32] [-trans NN|NT] [-threads T] [-count N] [-min-time MS] [-step] SHAPE...\n",
+			"usage: %s [-dtype bf16,f32,f64] [-trans NN|NT] [-threads T] [-count N] [-min-time MS] [-step] SHAPE...\n",
 			l.Name)
 		return 0
 	}
@@ -118,7 +136,7 @@ func (l Library) run(args []string, stdin io.Reader, stdout, stderr io.Writer) i
 			fmt.Fprintf(stderr, "%s: %v\n", l.Name, err)
 			return 1
 		case errors.Is(err, ErrUnsupported):
-			fmt.Fprintf(stderr, "%s: %s skipped: %v\n", l.Name, p.dtype(), err)
+			fmt.Fprintf(stderr, "%s: %s skipped: %v\n", l.Name, p.DType, err)
 		case err != nil:
 			fmt.Fprintf(stderr, "%s: %v: %v\n", l.Name, p, err)
 			status = 1
@@ -150,10 +168,10 @@ func parse(shapes []string, types string, trans bool) ([]*Product, error) {
 			d[i] = n
 		}
 		for t := range strings.SplitSeq(types, ",") {
-			if t != "bf16" && t != "f32" {
-				return nil, fmt.Errorf("-dtype: %q is not one of bf16, f32", t)
+			if !slices.Contains(dtypes, t) {
+				return nil, fmt.Errorf("-dtype: %q is not one of %s", t, strings.Join(dtypes, ", "))
 			}
-			products = append(products, &Product{BF16: t == "bf16", Trans: trans, M: d[0], N: d[1], K: d[2]})
+			products = append(products, &Product{DType: t, Trans: trans, M: d[0], N: d[1], K: d[2]})
 		}
 	}
 	return products, nil
@@ -176,7 +194,7 @@ var (
 // measure writes the median time of a call, or that of each sample. A product that is
 // not measured has samples, too, which are not numbers.
 func (b *bench) measure(p *Product) error {
-	defer func() { p.A, p.B = nil, nil }()
+	defer func() { p.A, p.B = Values{}, Values{} }()
 	if b.steps == nil {
 		samples := make([]float64, b.count)
 		call, calls, err := b.prepare(p)
@@ -215,7 +233,7 @@ func (b *bench) measure(p *Product) error {
 
 func (b *bench) write(p *Product, seconds float64) error {
 	_, err := fmt.Fprintf(b.out, "%s,%s,%d,%d,%d,%d,%.9g\n",
-		b.Name, p.dtype(), p.M, p.N, p.K, b.threads, seconds)
+		b.Name, p.DType, p.M, p.N, p.K, b.threads, seconds)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errOutput, err)
 	}
@@ -224,8 +242,8 @@ func (b *bench) write(p *Product, seconds float64) error {
 
 // prepare returns the call of a product, checked and warm, and how many make a sample.
 func (b *bench) prepare(p *Product) (call *Call, calls int, err error) {
-	p.A = operand(p.M*p.K, 0x9e3779b97f4a7c15)
-	p.B = operand(p.K*p.N, 0xd1b54a32d192ed03)
+	p.A = operand(p.DType, p.M*p.K, 0x9e3779b97f4a7c15)
+	p.B = operand(p.DType, p.K*p.N, 0xd1b54a32d192ed03)
 	if call, err = b.Prepare(p, b.threads); err != nil {
 		return nil, 0, err
 	}
@@ -264,18 +282,26 @@ func repeat(c *Call, calls int) (time.Duration, error) {
 	return time.Since(start), nil
 }
 
-func operand(n int, seed uint64) []float32 {
-	s := make([]float32, n)
-	for i := range s {
+func operand(dtype string, n int, seed uint64) (v Values) {
+	if dtype == F64 {
+		v.F64 = make([]float64, n)
+	} else {
+		v.F32 = make([]float32, n)
+	}
+	for i := range n {
 		seed ^= seed << 13
 		seed ^= seed >> 7
 		seed ^= seed << 17
-		s[i] = float32(seed>>40&255)/128 - 1
+		if dtype == F64 {
+			v.F64[i] = float64(int64(seed)>>10) * 0x1p-53
+		} else {
+			v.F32[i] = float32(seed>>40&255)/128 - 1
+		}
 	}
-	return s
+	return v
 }
 
-// check compares entries all over C with sums in float64, to the bound that
+// check compares entries all over C with exact sums, to the bound that
 // gemmbench holds its own products to, plus a whole ulp where C is bf16.
 func (p *Product) check(call *Call) error {
 	c := call.Result()
@@ -283,25 +309,33 @@ func (p *Product) check(call *Call) error {
 	if p.Trans {
 		down, across = 1, p.K
 	}
-	if len(c) != p.M*p.N {
-		return fmt.Errorf("the result has %d entries, not %d", len(c), p.M*p.N)
+	if c.len() != p.M*p.N {
+		return fmt.Errorf("the result has %d entries, not %d", c.len(), p.M*p.N)
+	}
+	unit := 0x1p-24
+	if p.DType == F64 {
+		unit = 0x1p-53
 	}
 	for i := range checks {
-		at := i * (len(c) - 1) / (checks - 1)
+		at := i * (c.len() - 1) / (checks - 1)
 		row, col := at/p.N, at%p.N
-		var sum, size float64
+		// Products are multiples of 2⁻¹⁰⁶ up to 1, and maxDim of them an integer of 122 bits.
+		exact := new(big.Float).SetPrec(128)
+		x, y, t := new(big.Float), new(big.Float), new(big.Float).SetPrec(128)
+		var size float64
 		for l := range p.K {
-			t := float64(p.A[row*p.K+l]) * float64(p.B[l*down+col*across])
-			sum += t
-			size += math.Abs(t)
+			u, v := p.A.at(row*p.K+l), p.B.at(l*down+col*across)
+			exact.Add(exact, t.Mul(x.SetFloat64(u), y.SetFloat64(v)))
+			size += math.Abs(u * v)
 		}
-		bound := float64(p.K+8) * 0x1p-24 * size
+		sum, _ := exact.Float64()
+		bound := float64(p.K+8) * unit * size
 		if call.BF16Out {
 			bound += (math.Abs(sum) + bound) * 0x1p-7
 		}
-		if !(math.Abs(float64(c[at])-sum) <= bound) {
+		if !(math.Abs(c.at(at)-sum) <= bound) {
 			return fmt.Errorf("entry %d, %d of C is wrong, and the product not measured: %v, want %v ± %.3g",
-				row, col, c[at], sum, bound)
+				row, col, c.at(at), sum, bound)
 		}
 	}
 	return nil

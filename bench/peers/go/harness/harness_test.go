@@ -2,43 +2,53 @@ package harness
 
 import (
 	"bytes"
+	"math"
 	"strings"
 	"testing"
 )
 
 // naive multiplies row by row; spoil is added to its first entry.
-func naive(spoil float32) Library {
+func naive(spoil float64) Library {
 	return Library{Name: "naive", Prepare: func(p *Product, _ int) (*Call, error) {
-		down, across := p.N, 1
-		if p.Trans {
-			down, across = 1, p.K
+		var c Values
+		result := func() Values { return c }
+		switch p.DType {
+		case F32:
+			c.F32 = make([]float32, p.M*p.N)
+			return &Call{Run: rows(p, c.F32, p.A.F32, p.B.F32, float32(spoil)), Result: result}, nil
+		case F64:
+			c.F64 = make([]float64, p.M*p.N)
+			return &Call{Run: rows(p, c.F64, p.A.F64, p.B.F64, spoil), Result: result}, nil
 		}
-		if p.BF16 {
-			return nil, ErrUnsupported
-		}
-		c := make([]float32, p.M*p.N)
-		run := func() error {
-			for i := range p.M {
-				for j := range p.N {
-					var sum float32
-					for l := range p.K {
-						sum += p.A[i*p.K+l] * p.B[l*down+j*across]
-					}
-					c[i*p.N+j] = sum
-				}
-			}
-			c[0] += spoil
-			return nil
-		}
-		return &Call{Run: run, Result: func() []float32 { return c }}, nil
+		return nil, ErrUnsupported
 	}}
+}
+
+func rows[T float32 | float64](p *Product, c, a, b []T, spoil T) func() error {
+	down, across := p.N, 1
+	if p.Trans {
+		down, across = 1, p.K
+	}
+	return func() error {
+		for i := range p.M {
+			for j := range p.N {
+				var sum T
+				for l := range p.K {
+					sum += a[i*p.K+l] * b[l*down+j*across]
+				}
+				c[i*p.N+j] = sum
+			}
+		}
+		c[0] += spoil
+		return nil
+	}
 }
 
 func TestRun(t *testing.T) {
 	quick := []string{"-min-time", "1", "-count", "2"}
 	for _, test := range []struct {
 		name, args  string
-		spoil       float32
+		spoil       float64
 		status      int
 		out, stderr string
 		in          string // with -step
@@ -48,13 +58,18 @@ func TestRun(t *testing.T) {
 		{"rectangle", "-dtype f32 -threads 2 3x4x5", 0, 0, "naive,f32,3,4,5,2,", "", "", 1},
 		{"transposed", "-dtype f32 -trans NT 3x4x5", 0, 0, "naive,f32,3,4,5,1,", "", "", 1},
 		{"layout", "-trans TT 5", 0, 2, "", `-trans: "TT" is neither NN nor NT`, "", 0},
+		{"float64", "-dtype f64 3x4x5", 0, 0, "naive,f64,3,4,5,1,", "", "", 1},
+		{"float64 transposed", "-dtype f64 -trans NT 3x4x5", 0, 0, "naive,f64,3,4,5,1,", "", "", 1},
+		{"types", "-dtype f64,f32 5", 0, 0, "naive,f64,5,5,5,1,", "", "", 2},
 		{"unsupported", "-dtype bf16 5", 0, 0, "", "naive: bf16 skipped", "", 0},
 		{"wrong", "-dtype f32 5", 0.5, 1, "", "entry 0, 0 of C is wrong", "", 0},
+		{"wrong in float64", "-dtype f64 5", 0x1p-48, 1, "", "entry 0, 0 of C is wrong", "", 0},
+		{"within the bound", "-dtype f32 5", 0x1p-23, 0, "naive,f32,5,5,5,1,", "", "", 1},
 		{"no shape", "", 0, 2, "", "no shapes", "", 0},
 		{"two sizes", "3x4", 0, 2, "", `"3x4" is not N or MxNxK`, "", 0},
 		{"zero", "0", 0, 2, "", `"0" is not N or MxNxK with sizes in 1..16384`, "", 0},
 		{"second is bad", "5 5x", 0, 2, "", `"5x" is not`, "", 0},
-		{"type", "-dtype f64 5", 0, 2, "", `"f64" is not one of`, "", 0},
+		{"type", "-dtype f16 5", 0, 2, "", `"f16" is not one of bf16, f32, f64`, "", 0},
 		{"count", "-count 0 5", 0, 2, "", "-count: 0 is not in 1..1000", "", 0},
 		{"steps", "-step -dtype f32 5", 0, 0, "naive,f32,5,5,5,1,", "", "\n\n", 2},
 		{"steps of two", "-step -dtype f32 5 6", 0, 0, "naive,f32,5,5,5,1,", "", "\n\n\n\n", 4},
@@ -81,5 +96,20 @@ func TestRun(t *testing.T) {
 				t.Errorf("stderr %q is not one line", &stderr)
 			}
 		})
+	}
+}
+
+// TestOperand has elements that need all bits of a float64, and whose products have exact sums.
+func TestOperand(t *testing.T) {
+	odd := 0
+	for _, x := range operand(F64, 100, 1).F64 {
+		n := x * 0x1p53
+		if n != math.Trunc(n) || math.Abs(x) > 1 {
+			t.Fatalf("%x is not a multiple of 2^-53 up to 1", x)
+		}
+		odd += int(int64(n) & 1)
+	}
+	if odd < 20 || odd > 80 {
+		t.Errorf("of 100 last bits %d are set", odd)
 	}
 }

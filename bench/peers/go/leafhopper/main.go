@@ -12,23 +12,31 @@ import (
 func main() { harness.Main(harness.Library{Name: "leafhopper", Prepare: prepare}) }
 
 func prepare(p *harness.Product, threads int) (*harness.Call, error) {
-	if p.BF16 {
-		a, b := make([]bf16.BF16, len(p.A)), make([]bf16.BF16, len(p.B))
-		bf16.Encode(a, p.A)
-		bf16.Encode(b, p.B)
-		return multiply(p, a, b, threads), nil
+	var c harness.Values
+	if p.DType == harness.F64 {
+		c.F64 = make([]float64, p.M*p.N)
+	} else {
+		c.F32 = make([]float32, p.M*p.N)
 	}
-	return multiply(p, p.A, p.B, threads), nil
+	var run func() error
+	switch p.DType {
+	case harness.BF16:
+		a, b := make([]bf16.BF16, len(p.A.F32)), make([]bf16.BF16, len(p.B.F32))
+		bf16.Encode(a, p.A.F32)
+		bf16.Encode(b, p.B.F32)
+		run = multiply(p, threads, c.F32, a, b)
+	case harness.F32:
+		run = multiply(p, threads, c.F32, p.A.F32, p.B.F32)
+	case harness.F64:
+		run = multiply(p, threads, c.F64, p.A.F64, p.B.F64)
+	}
+	return &harness.Call{Run: run, Result: func() harness.Values { return c }}, nil
 }
 
-func multiply[T gemm.Element](p *harness.Product, dataA, dataB []T, threads int) *harness.Call {
-	a, b := gemm.Of(p.M, p.K, dataA), gemm.Of(p.K, p.N, dataB)
+func multiply[O gemm.Output, I gemm.Element](p *harness.Product, threads int, c []O, a, b []I) func() error {
+	matrixC, matrixA, matrixB := gemm.Of(p.M, p.N, c), gemm.Of(p.M, p.K, a), gemm.Of(p.K, p.N, b)
 	if p.Trans {
-		b = gemm.Of(p.N, p.K, dataB).T()
+		matrixB = gemm.Of(p.N, p.K, b).T()
 	}
-	c := gemm.NewMatrix[float32](p.M, p.N)
-	return &harness.Call{
-		Run:    func() error { return gemm.Multiply(c, a, b, gemm.WithWorkers(threads)) },
-		Result: func() []float32 { return c.Data },
-	}
+	return func() error { return gemm.Multiply(matrixC, matrixA, matrixB, gemm.WithWorkers(threads)) }
 }
