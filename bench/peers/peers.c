@@ -3,15 +3,15 @@
  * gemmbench. One source makes one program per library, so that no library's
  * threads disturb another's:
  *
- *     cc -DPEER_OPENBLAS peers.c -lopenblas    sgemm, and sbgemm where it exists
+ *     cc -DPEER_OPENBLAS peers.c -lopenblas    sgemm and dgemm, and sbgemm where it exists
  *     cc -DPEER_ONEDNN   peers.c -ldnnl        matmul, f32 and bf16 -> f32
  *
- *     peers [-dtype bf16,f32] [-threads T] [-count N] [-min-time MS] SHAPE...
+ *     peers [-dtype bf16,f32,f64] [-threads T] [-count N] [-min-time MS] SHAPE...
  *
- * C (m x n, float32) = A (m x k) * B (k x n), all row-major and dense, and B plain
- * on every call. Each product is checked, warmed up and then sampled: a sample
- * repeats the call for at least MS milliseconds. One line of CSV per product:
- * lib,dtype,m,n,k,threads,seconds_median.
+ * C (m x n, float32, or of f64 float64) = A (m x k) * B (k x n), all row-major and
+ * dense, and B plain on every call. Without -dtype it is bf16,f32. Each product is
+ * checked, warmed up and then sampled: a sample repeats the call for at least MS
+ * milliseconds. One line of CSV per product: lib,dtype,m,n,k,threads,seconds_median.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -24,16 +24,20 @@
 
 enum { MAX_DIM = 16384, MAX_COUNT = 1000, CHECKS = 256 };
 
+enum type { BF16, F32, F64, TYPES };
+
+static const char *const names[TYPES] = {"bf16", "f32", "f64"};
+static const int sizes[TYPES] = {2, 4, 8};
+
 /* A product is one shape in one type, with its operands. */
 typedef struct {
-	int bf16;
+	enum type type, type_c;
 	long m, n, k;
-	void *a, *b; /* float or uint16_t */
-	float *c;
+	void *a, *b, *c; /* uint16_t, float or double */
 	void *plan; /* what the library prepares once */
 } product;
 
-static void die(int status, const char *what, const char *detail)
+static _Noreturn void die(int status, const char *what, const char *detail)
 {
 	fprintf(stderr, "peers: %s%s\n", what, detail);
 	exit(status);
@@ -69,15 +73,18 @@ static void lib_init(int threads)
 
 static const char *lib_prepare(product *p)
 {
-	return p->bf16 && !sbgemm ? "this build has no sbgemm" : NULL;
+	return p->type == BF16 && !sbgemm ? "this build has no sbgemm" : NULL;
 }
 
 static void lib_call(product *p)
 {
-	if (p->bf16)
-		sbgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, p->m, p->n, p->k, 1, p->a, p->k, p->b, p->n, 0, p->c, p->n);
+#define ARGUMENTS CblasRowMajor, CblasNoTrans, CblasNoTrans, p->m, p->n, p->k, 1, p->a, p->k, p->b, p->n, 0, p->c, p->n
+	if (p->type == BF16)
+		sbgemm(ARGUMENTS);
+	else if (p->type == F32)
+		cblas_sgemm(ARGUMENTS);
 	else
-		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, p->m, p->n, p->k, 1, p->a, p->k, p->b, p->n, 0, p->c, p->n);
+		cblas_dgemm(ARGUMENTS);
 }
 
 static void lib_release(product *p) { (void)p; }
@@ -150,7 +157,9 @@ static void forget(dnnl_memory_desc_t md) { (void)md; }
 /* The primitive, with the code generated for it, is made once, in oneDNN's favour. */
 static const char *lib_prepare(product *p)
 {
-	dnnl_data_type_t in = p->bf16 ? dnnl_bf16 : dnnl_f32;
+	if (p->type == F64)
+		return "oneDNN has no matmul of float64 on a processor";
+	dnnl_data_type_t in = p->type == BF16 ? dnnl_bf16 : dnnl_f32;
 	dnnl_memory_desc_t md[3];
 	dnnl_primitive_desc_t pd;
 	void *data[3] = {p->a, p->b, p->c};
@@ -216,26 +225,33 @@ static void *aligned(size_t bytes)
 	return p;
 }
 
-/* Multiples of 1/128 in [-1, 1) are exact in bf16, so both types get the same values. */
-static void *operand(long n, int bf16, uint64_t seed)
+/*
+ * Multiples of 1/128 in [-1, 1) are exact in bf16, so it and f32 get the same values. Those of f64 are multiples of
+ * 2^-53, which need all its bits.
+ */
+static void *operand(long n, enum type type, uint64_t seed)
 {
-	void *p = aligned(n * (bf16 ? 2 : 4));
+	void *p = aligned(n * sizes[type]);
 	for (long i = 0; i < n; i++) {
 		seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
 		float f = (int)(seed >> 40 & 255) / 128.0f - 1;
 		uint32_t bits;
 		memcpy(&bits, &f, 4);
-		if (bf16)
+		if (type == BF16)
 			((uint16_t *)p)[i] = bits >> 16;
-		else
+		else if (type == F32)
 			((float *)p)[i] = f;
+		else
+			((double *)p)[i] = ((int64_t)seed >> 10) * 0x1p-53;
 	}
 	return p;
 }
 
-static double value(const void *p, int bf16, long i)
+static double value(const void *p, enum type type, long i)
 {
-	if (!bf16)
+	if (type == F64)
+		return ((const double *)p)[i];
+	if (type == F32)
 		return ((const float *)p)[i];
 	uint32_t bits = (uint32_t)((const uint16_t *)p)[i] << 16;
 	float f;
@@ -243,17 +259,23 @@ static double value(const void *p, int bf16, long i)
 	return f;
 }
 
-/* check compares entries all over C with sums in double, to the bound that gemmbench holds its own to. */
+/*
+ * check compares entries all over C with exact sums, to the bound that gemmbench holds its own to. All products are
+ * multiples of 2^-106 up to 1, and MAX_DIM of them an integer of 122 bits.
+ */
 static int check(const product *p)
 {
+	double unit = p->type_c == F64 ? 0x1p-53 : 0x1p-24;
 	for (long i = 0; i < CHECKS; i++) {
 		long at = (long)((double)i / (CHECKS - 1) * (p->m * p->n - 1)), row = at / p->n, col = at % p->n;
-		double sum = 0, size = 0;
+		__int128 sum = 0;
+		double size = 0;
 		for (long l = 0; l < p->k; l++) {
-			double t = value(p->a, p->bf16, row * p->k + l) * value(p->b, p->bf16, l * p->n + col);
-			sum += t, size += fabs(t);
+			double x = value(p->a, p->type, row * p->k + l), y = value(p->b, p->type, l * p->n + col);
+			sum += (__int128)(x * 0x1p53) * (int64_t)(y * 0x1p53);
+			size += fabs(x * y);
 		}
-		if (!(fabs(p->c[at] - sum) <= (p->k + 8) * 0x1p-24 * size))
+		if (!(fabs(value(p->c, p->type_c, at) - sum * 0x1p-106) <= (p->k + 8) * unit * size))
 			return 0;
 	}
 	return 1;
@@ -295,7 +317,7 @@ static double median(product *p, int count, long calls)
 
 static void print(const product *p, int threads, double seconds)
 {
-	printf(LIB ",%s,%ld,%ld,%ld,%d,", p->bf16 ? "bf16" : "f32", p->m, p->n, p->k, threads);
+	printf(LIB ",%s,%ld,%ld,%ld,%d,", names[p->type], p->m, p->n, p->k, threads);
 	printf(isnan(seconds) ? "NaN\n" : "%.9g\n", seconds);
 	if (fflush(stdout) || ferror(stdout)) {
 		fprintf(stderr, "peers: " LIB ": cannot write the result\n");
@@ -320,23 +342,23 @@ static int measure(product p, int threads, int count, double min_time, int step)
 {
 	if (step && !wait_line())
 		exit(0);
-	p.a = operand(p.m * p.k, p.bf16, 0x9e3779b97f4a7c15);
-	p.b = operand(p.k * p.n, p.bf16, 0xd1b54a32d192ed03);
-	p.c = aligned(p.m * p.n * 4);
-	for (long i = 0; i < p.m * p.n; i++)
-		p.c[i] = NAN;
+	p.type_c = p.type == F64 ? F64 : F32;
+	p.a = operand(p.m * p.k, p.type, 0x9e3779b97f4a7c15);
+	p.b = operand(p.k * p.n, p.type, 0xd1b54a32d192ed03);
+	p.c = aligned(p.m * p.n * sizes[p.type_c]);
+	memset(p.c, 0xff, p.m * p.n * sizes[p.type_c]); /* not a number */
 	const char *why = lib_prepare(&p);
 	int right = 1;
 	long calls = 0;
 	if (why) {
-		fprintf(stderr, "peers: " LIB " %s skipped: %s\n", p.bf16 ? "bf16" : "f32", why);
+		fprintf(stderr, "peers: " LIB " %s skipped: %s\n", names[p.type], why);
 	} else {
 		lib_call(&p);
 		if ((right = check(&p)))
 			calls = calls_of(&p, min_time);
 		else
-			fprintf(stderr, "peers: " LIB " %s %ldx%ldx%ld is wrong, and not measured\n", p.bf16 ? "bf16" : "f32",
-			        p.m, p.n, p.k);
+			fprintf(stderr, "peers: " LIB " %s %ldx%ldx%ld is wrong, and not measured\n", names[p.type], p.m, p.n,
+			        p.k);
 	}
 	for (int i = 0; step && i < count; i++) {
 		if (i && !wait_line())
@@ -389,13 +411,25 @@ static product shape(const char *s)
 	return p;
 }
 
+/* next_type reads the first type of a list, and moves on to the others, NULL after the last. */
+static enum type next_type(const char **list)
+{
+	size_t n = strcspn(*list, ",");
+	for (enum type t = 0; t < TYPES; t++)
+		if (strlen(names[t]) == n && !strncmp(names[t], *list, n)) {
+			*list = (*list)[n] ? *list + n + 1 : NULL;
+			return t;
+		}
+	die(2, "-dtype: not a list of bf16, f32, f64: ", *list);
+}
+
 int main(int argc, char **argv)
 {
 	int threads = 1, count = 3, step = 0, i = 1, right = 1;
 	double min_time = 0.1;
 	const char *types = "bf16,f32";
 	if (argc == 2 && !strcmp(argv[1], "-h")) {
-		printf("usage: %s [-dtype bf16,f32] [-threads T] [-count N] [-min-time MS] [-step] SHAPE...\n", argv[0]);
+		printf("usage: %s [-dtype bf16,f32,f64] [-threads T] [-count N] [-min-time MS] [-step] SHAPE...\n", argv[0]);
 		return 0;
 	}
 	for (; i < argc && argv[i][0] == '-'; i++) {
@@ -417,10 +451,8 @@ int main(int argc, char **argv)
 		else
 			die(2, "unknown flag ", name);
 	}
-	int bf16 = !strcmp(types, "bf16") || !strcmp(types, "bf16,f32");
-	int f32 = !strcmp(types, "f32") || !strcmp(types, "bf16,f32");
-	if (!bf16 && !f32)
-		die(2, "-dtype is not one of bf16, f32, bf16,f32: ", types);
+	for (const char *list = types; list;)
+		next_type(&list);
 	if (i == argc)
 		die(2, "no shapes: give N or MxNxK", "");
 	for (int j = i; j < argc; j++)
@@ -428,9 +460,10 @@ int main(int argc, char **argv)
 	lib_init(threads);
 	for (; i < argc; i++) {
 		product p = shape(argv[i]);
-		for (p.bf16 = 1; p.bf16 >= 0; p.bf16--)
-			if (p.bf16 ? bf16 : f32)
-				right &= measure(p, threads, count, min_time, step);
+		for (const char *list = types; list;) {
+			p.type = next_type(&list);
+			right &= measure(p, threads, count, min_time, step);
+		}
 	}
 	return right ? 0 : 1;
 }

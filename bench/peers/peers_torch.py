@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measure torch.mm on the CPU and print a line of CSV per product, as peers.c does:
 
-    peers_torch.py [-dtype bf16,f32] [-trans NN|NT] [-threads T] [-count N] [-min-time MS] [-step] SHAPE...
+    peers_torch.py [-dtype bf16,f32,f64] [-trans NN|NT] [-threads T] [-count N] [-min-time MS] [-step] SHAPE...
 
     lib,dtype,m,n,k,threads,seconds_median
 
@@ -13,6 +13,7 @@ line on stdin and is a line, for a program that compares two.
 """
 import argparse
 import math
+import operator
 import sys
 import time
 from statistics import median
@@ -49,8 +50,8 @@ def shape(s):
 
 def types(s):
     for t in s.split(","):
-        if t not in ("bf16", "f32"):
-            raise argparse.ArgumentTypeError(f'"{t}" is not one of bf16, f32')
+        if t not in ("bf16", "f32", "f64"):
+            raise argparse.ArgumentTypeError(f'"{t}" is not one of bf16, f32, f64')
     return s.split(",")
 
 
@@ -73,13 +74,17 @@ def arguments():
 
 
 def right(torch, a, b, c):
-    """Compare entries all over C with float64, to gemmbench's bound and an ulp of a bf16 C."""
+    """Compare entries all over C with exact sums, to gemmbench's bound and an ulp of a bf16 C."""
     m, n = c.shape
     at = torch.linspace(0, m * n - 1, CHECKS, dtype=torch.float64).long().clamp(0, m * n - 1)
     rows = a[at // n].double()
     cols = b.t()[at % n].double()
-    ref = (rows * cols).sum(1)
-    bound = (a.shape[1] + 8) * 2.0**-24 * (rows * cols).abs().sum(1)
+    # All elements are multiples of 2^-53, and Python's integers of any size.
+    fixed = [(x * 2**53).long() for x in (rows, cols)]
+    ref = torch.tensor([sum(map(operator.mul, x.tolist(), y.tolist())) / 2**106 for x, y in zip(*fixed)],
+                       dtype=torch.float64)
+    unit = 2.0**-53 if c.dtype == torch.float64 else 2.0**-24
+    bound = (a.shape[1] + 8) * unit * (rows * cols).abs().sum(1)
     if c.dtype == torch.bfloat16:
         bound += (ref.abs() + bound) * 2.0**-7
     got = c.flatten()[at].double()
@@ -91,10 +96,11 @@ def samples(torch, dtype, dims, trans, count, min_time, step):
     if step and not sys.stdin.readline():
         sys.exit(0)
     m, n, k = dims
-    kind = {"bf16": torch.bfloat16, "f32": torch.float32}[dtype]
-    # Multiples of 1/128 in [-1, 1) are exact in bf16.
-    a = (torch.randint(-128, 128, (m, k)) / 128).to(kind)
-    b = (torch.randint(-128, 128, (n, k) if trans == "NT" else (k, n)) / 128).to(kind)
+    kind = {"bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}[dtype]
+    # Multiples of 1/128 in [-1, 1) are exact in bf16. Those of 2^-53 need all bits of a float64.
+    parts = 2**53 if dtype == "f64" else 128
+    a = torch.randint(-parts, parts, (m, k)).to(kind) / parts
+    b = torch.randint(-parts, parts, (n, k) if trans == "NT" else (k, n)).to(kind) / parts
     if trans == "NT":
         b = b.t()
     c = torch.full((m, n), float("nan"), dtype=kind)
