@@ -9,7 +9,7 @@ Usage: run.sh [flags] SHAPE...
 
 SHAPE is N or MxNxK, sizes in 1..16384: C (MxN) = A (MxK) * B (KxN).
 
-  -d LIST   types of A and B: bf16, f32 or bf16,f32 (default bf16,f32)
+  -d LIST   types of A and B, of bf16,f32,f64 (default bf16,f32)
   -t LIST   threads (default 1 and all: 1,N)
   -r N      rounds, 1..100: each runs every program once (default 3)
   -c N      samples of each product in a round, 1..1000 (default 3)
@@ -38,7 +38,7 @@ case ${1-} in -h | -help | --help) usage; exit 0 ;; --?*) fail "unknown flag $1 
 while getopts :hd:t:r:c:s:l: flag; do
 	case $flag in
 	h) usage; exit 0 ;;
-	d) case $OPTARG in bf16 | f32 | bf16,f32) dtypes=$OPTARG ;; *) fail "-d: \"$OPTARG\" is not bf16, f32 or bf16,f32" ;; esac ;;
+	d) dtypes=$OPTARG ;;
 	t) threads=$OPTARG ;;
 	r) number "$OPTARG" 100 || fail "-r: \"$OPTARG\" is not in 1..100"; rounds=$OPTARG ;;
 	c) number "$OPTARG" 1000 || fail "-c: \"$OPTARG\" is not in 1..1000"; count=$OPTARG ;;
@@ -60,6 +60,11 @@ for shape in "$@"; do
 		number "$size" 16384 || fail "shape: \"$shape\" is not N or MxNxK with sizes in 1..16384"
 	done
 done
+case ,$dtypes, in *,,* | *[!a-z0-9,]*) fail "-d: \"$dtypes\" is not a list of types" ;; esac
+for dtype in $(echo "$dtypes" | tr , ' '); do
+	case $dtype in bf16 | f32 | f64) ;; *) fail "-d: \"$dtype\" is not one of bf16, f32, f64" ;; esac
+done
+[ -z "$(echo "$dtypes" | tr , '\n' | sort | uniq -d)" ] || fail "-d: \"$dtypes\" names a type twice"
 case ,$threads, in *,,* | *[!0-9,]*) fail "-t: \"$threads\" is not a list of numbers" ;; esac
 for t in $(echo "$threads" | tr , ' '); do
 	number "$t" 4096 || fail "-t: \"$t\" is not in 1..4096"

@@ -28,16 +28,18 @@ func TestRun(t *testing.T) {
 		t.Skip(err)
 	}
 	const f32, bf16 = "a,f32,100,100,50,1,", "b,bf16,8,8,8,2,"
-	one := answers(t, f32+"0.001", f32+"0.002", f32+"0.004", "a,bf16,8,8,8,2,1e-6")
+	one := answers(t, f32+"0.001", f32+"0.002", f32+"0.004", "a,bf16,8,8,8,2,1e-6", "a,f64,8,8,8,1,2e-6")
 	for _, test := range []struct {
 		name          string
 		first, second []string
 		out, stderr   string
 	}{
-		{"two products", one, answers(t, "b"+f32[1:]+"0.002", "b"+f32[1:]+"0.006", "b"+f32[1:]+"0.004", bf16+"5e-7"),
+		{"three products", one, answers(t, "b"+f32[1:]+"0.002", "b"+f32[1:]+"0.006", "b"+f32[1:]+"0.004", bf16+"5e-7",
+			"b,f64,8,8,8,1,1e-6"),
 			"dtype  threads  MxNxK       a      b      ratio  quartiles     pairs\n" +
 				"f32    1        100x100x50  0.5    0.25   2.00   1.50 to 2.50  3\n" +
-				"bf16   2        8x8x8       1.024  2.048  0.50   0.50 to 0.50  1\n", ""},
+				"bf16   2        8x8x8       1.024  2.048  0.50   0.50 to 0.50  1\n" +
+				"f64    1        8x8x8       0.512  1.024  0.50   0.50 to 0.50  1\n", ""},
 		{"not measured", answers(t, bf16+"NaN", bf16+"NaN", f32+"1"), answers(t, bf16+"1", bf16+"1", f32+"1"),
 			"dtype  threads  MxNxK       a      a      ratio  quartiles     pairs\n" +
 				"f32    1        100x100x50  0.001  0.001  1.00   1.00 to 1.00  1\n", ""},

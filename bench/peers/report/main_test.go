@@ -43,7 +43,7 @@ func TestTable(t *testing.T) {
 		"fast-2-2.csv": "fast,f32,1000,1000,1000,2,0.016\n",
 		"fast-3-2.csv": "fast,f32,1000,1000,1000,2,0.020\n",
 		"slow-1-2.csv": "slow,f32,1000,1000,1000,2,0.002\nslow,bf16,10,20,30,2,0.000001\n",
-		"slow-2-2.csv": "slow,f32,1000,1000,1000,2,1\n",
+		"slow-2-2.csv": "slow,f32,1000,1000,1000,2,1\nslow,f64,10,20,30,2,0.000002\n",
 		"slow-3-2.csv": "slow,f32,1000,1000,1000,2,1\n",
 	})
 	var out strings.Builder
@@ -54,6 +54,7 @@ func TestTable(t *testing.T) {
 		{"dtype", "threads", "MxNxK", "leafhopper", "fast", "slow", "best", "peer", "ratio", "in", "a", "round"},
 		{"bf16", "2", "10x20x30", "-", "-", "12", "slow", "-", "-"},
 		{"f32", "2", "1000x1000x1000", "200", "125", "2", "fast", "1.60", "1.00..2.00"},
+		{"f64", "2", "10x20x30", "-", "-", "6", "slow", "-", "-"},
 	}
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	if len(lines) != len(want) {
