@@ -20,7 +20,7 @@ func (in *slab) runFewRows(from, to int) {
 	sums := lines{in.c.at(0, from), in.c.pitch()}
 	inC := in.Direct() && cols == in.N
 	if !inC {
-		sums = lines{unsafe.Add(a.at, plan.ScratchBytes/2), cols * 4} // the other half is A's
+		sums = lines{unsafe.Add(a.at, plan.ScratchBytes/2), cols * k.Word} // the other half is A's
 	}
 	in.streamSteps(a, 0, plan.CeilDiv(in.K, depth), from, cols, sums, false, &in.turn)
 	if !inC {
@@ -56,7 +56,7 @@ func (p *product) streamSteps(a stepsOfA, from, to, col, n int, sums lines, add 
 	}
 	for ; k0 < end; k0 += deep {
 		for j := 0; j < n; j += width {
-			at := lines{unsafe.Add(sums.at, j*4), sums.pitch}
+			at := lines{unsafe.Add(sums.at, j*p.Kernel.Word), sums.pitch}
 			panels := unsafe.Add(a.at, k0/a.depth*a.apart)
 			p.streamPanel(panels, k0, min(deep, end-k0), col+j, min(width, n-j), at, add, t)
 		}

@@ -163,7 +163,7 @@ func (q *Problem) cutColumns(g *Plan) {
 		slabs := max(q.On.sweptSlabs[CrowdOf(workers)]*workers, CeilDiv(panels, max(1, widest/CeilDiv(q.M, k.NR))))
 		cols = RoundUp(CeilDiv(panels, slabs), piece)
 	case StreamedB:
-		block = min(longCols, (ScratchBytes-2*tile.SlotAlign)/(q.M*4)) / k.NR
+		block = min(longCols, (ScratchBytes-2*tile.SlotAlign)/(q.M*k.Word)) / k.NR
 		each, wide := q.streamedSlabs(workers)
 		cols = min(CeilDiv(panels, each*workers), block, widest)
 		cols = RoundUp(cols, max(1, min(wide/k.NR, CeilDiv(panels, workers))))

@@ -69,7 +69,7 @@ func (q *Problem) few() bool {
 		packed = k.KPack == 2 && q.N <= k.NR && q.sizeB() >= on.fewPanel
 	}
 	return q.M <= on.fewRows[q.FormB] && cached && !packed && !q.TransC && q.streams() &&
-		max(k.PanelA(q.Words(q.K)), q.M*q.N*4) <= ScratchBytes/2-tile.SlotAlign // a half for A, one for sums
+		max(k.PanelA(q.Words(q.K)), q.M*q.N*k.Word) <= ScratchBytes/2-tile.SlotAlign // a half for A, one for sums
 }
 
 // each returns the flops up to which each of several workers fetches what its slabs need, or 0.
