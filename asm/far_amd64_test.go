@@ -2,12 +2,14 @@
 
 package asm
 
+import "slices"
+
 // fars returns how many ways k has to prefetch rows of K of type t, or rows along K.
 func fars(k *Kernel, t Type, kContiguous bool) int {
 	if t.is8() {
 		return 1
 	}
-	if k.Name == "avx512bf16" || k.Name == "avx2" || k.Name == "avx512" && (t == F32 || !kContiguous) {
+	if slices.Contains(streaming, k.Name) && (k.Name != "avx512" || t == F32 || !kContiguous) {
 		return 2
 	}
 	return 1

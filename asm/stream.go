@@ -75,7 +75,7 @@ func panelsGeneric(kern *Kernel, mul KernelFunc, t Type) PanelsFunc {
 				packGeneric(t, kern.KPack, kern.NR, false, wide, panel, kern.NR*t.Size(), kern.NR, k*kern.KPack)
 				panel = wide
 			}
-			tilesGeneric(kern, mul, k, m, min(kern.NR, n-j), a, panel, unsafe.Add(dst, j*4), ldd, add)
+			tilesGeneric(kern, mul, k, m, min(kern.NR, n-j), a, panel, unsafe.Add(dst, j*kern.Word), ldd, add)
 		}
 	}
 }
@@ -84,7 +84,7 @@ func panelsGeneric(kern *Kernel, mul KernelFunc, t Type) PanelsFunc {
 // is the kernel's Mul or Ref.
 func streamGeneric(kern *Kernel, mul KernelFunc, t Type, kContiguous bool) StreamFunc {
 	return func(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool) {
-		panel := make([]uint32, kern.NR*kern.Words(t, k))
+		panel := make([]byte, kern.PanelB(kern.Words(t, min(k, t.Block()))))
 		across, along := t.Size(), stride // bytes between columns and between elements of K
 		if kContiguous {
 			across, along = along, across
@@ -96,11 +96,11 @@ func streamGeneric(kern *Kernel, mul KernelFunc, t Type, kContiguous bool) Strea
 				here := min(kern.NR, n-j)
 				packGeneric(t, kern.KPack, kern.NR, kContiguous,
 					unsafe.Pointer(unsafe.SliceData(panel)), unsafe.Add(b, j*across+k0*along), stride, here, n0)
-				clear(panel[(n0+kern.KPack-1)/kern.KPack*kern.NR : deep*kern.NR])
+				clear(panel[kern.PanelB((n0+kern.KPack-1)/kern.KPack):kern.PanelB(deep)])
 				for i := 0; i < m; i += kern.MR {
 					at := unsafe.Add(a, i/kern.MR*kern.PanelA(kern.Words(t, k))+kern.PanelA(k0/kern.KPack))
 					tilesGeneric(kern, mul, deep, min(m-i, kern.MR), here, at,
-						unsafe.Pointer(unsafe.SliceData(panel)), unsafe.Add(dst, i*ldd+j*4), ldd, add)
+						unsafe.Pointer(unsafe.SliceData(panel)), unsafe.Add(dst, i*ldd+j*kern.Word), ldd, add)
 				}
 			}
 			add = true
@@ -111,17 +111,15 @@ func streamGeneric(kern *Kernel, mul KernelFunc, t Type, kContiguous bool) Strea
 // tilesGeneric multiplies m rows of a panel of A by the first n columns of one of B, k words deep, and stores the
 // sums, or adds them.
 func tilesGeneric(kern *Kernel, mul KernelFunc, k, m, n int, a, b, dst unsafe.Pointer, ldd int, add bool) {
-	row := kern.NR * 4
-	tile := make([]float32, kern.MR*kern.NR)
-	acc := unsafe.Pointer(unsafe.SliceData(tile))
+	row := kern.NR * kern.Word
+	acc := unsafe.Pointer(unsafe.SliceData(make([]float64, (kern.MR*row+7)/8)))
 	mul(k, 1, a, b, nil, 0, acc, row)
-	for i := range m {
-		to := unsafe.Slice((*float32)(unsafe.Add(dst, i*ldd)), n)
-		for j, x := range tile[i*kern.NR:][:n] {
-			if add {
-				x += to[j]
-			}
-			to[j] = x
-		}
+	switch {
+	case !add:
+		copyRowsGeneric(dst, ldd, acc, row, m, n*kern.Word)
+	case kern.Sum == F64:
+		combineGeneric[float64](dst, ldd, acc, row, m, n, 1, 1)
+	default:
+		combineGeneric[float32](dst, ldd, acc, row, m, n, 1, 1)
 	}
 }

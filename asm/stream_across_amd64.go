@@ -9,12 +9,13 @@ import "unsafe"
 func (s *streamKernel) readAcross(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool) {
 	c := s.newCall()
 	c.stride = stride
-	for j := 0; j < n; j += streamWidth {
-		wide := min(n-j, streamWidth)
+	width := streamWidth / s.word()
+	for j := 0; j < n; j += width {
+		wide, at := min(n-j, width), unsafe.Add(dst, j*s.word())
 		for k0 := 0; k0 < k; k0 += s.sums {
-			to, ldt := c.chain(m, wide, unsafe.Add(dst, j*4), ldd, add || k0 > 0)
+			to, ldt := s.chain(c, m, wide, at, ldd, add || k0 > 0)
 			s.rowsOfK(c, min(k-k0, s.sums), m, wide, s.panelA(a, k0), unsafe.Add(b, k0*stride+j*s.size), to, ldt)
-			c.total(m, wide, to, ldt, unsafe.Add(dst, j*4), ldd)
+			s.total(m, wide, to, ldt, at, ldd)
 		}
 	}
 	c.release()
@@ -35,7 +36,7 @@ func (s *streamKernel) rowsOfK(c *streamCall, k, m, n int, a, b, dst unsafe.Poin
 		c.n -= columns
 		part = streamCalls.Get().(*streamCall)
 		part.n, part.adds, part.stride, part.b = s.vec, 0, s.vec*s.size, unsafe.Pointer(&part.room[0])
-		part.loadPart(0, columns, s.vec, m, nil, 0)
+		s.loadPart(part, 0, columns, s.vec, m, nil, 0)
 	}
 	rows, ahead, rowsAhead := s.paceOf(kernel, c.n, reach)
 	c.ahead, c.near, c.next = ahead, ahead/s.size, rowsAhead*c.stride-c.n*s.size
@@ -58,7 +59,7 @@ func (s *streamKernel) rowsOfK(c *streamCall, k, m, n int, a, b, dst unsafe.Poin
 		}
 	}
 	if part != nil {
-		part.storePart(columns, s.vec, m, unsafe.Add(dst, c.n*4), ldd)
+		s.storePart(part, columns, s.vec, m, unsafe.Add(dst, c.n*s.word()), ldd)
 		part.release()
 	}
 }

@@ -12,11 +12,11 @@ import (
 func (s *streamKernel) readAlong(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool) {
 	line, whole := s.block/s.size, k/s.sums*s.sums
 	if s.isVector(m, k < line) {
-		s.vector(k, n, a, s.mr*4, b, stride, dst, add)
+		s.vector(k, n, a, s.mr*s.word(), b, stride, dst, add)
 		return
 	}
 	c := s.newCall()
-	c.apart = roundUp(k, s.kpack) / s.kpack * s.mr * 4
+	c.apart = roundUp(k, s.kpack) / s.kpack * s.mr * s.word()
 	rest := k % line
 	if slots := s.slots[s.along.of(m)]; rest == 0 && (s.lag() == 0 || (slots-1)*k < slots*s.sums) {
 		whole = k // all columns under way are at the same place in K, as no slot is a block of sums behind
@@ -29,7 +29,7 @@ func (s *streamKernel) readAlong(k, m, n int, a, b unsafe.Pointer, stride int, d
 		c.release()
 		return
 	}
-	to, ldt := c.chain(m, n, dst, ldd, add)
+	to, ldt := s.chain(c, m, n, dst, ldd, add)
 	s.lines(c, lines, m, n, a, b, stride, to, ldt, false)
 	a, b = s.panelA(a, lines), unsafe.Add(b, lines*s.size)
 	if s.pack == nil { // a tile is more than that
@@ -39,7 +39,7 @@ func (s *streamKernel) readAlong(k, m, n int, a, b unsafe.Pointer, stride int, d
 		if lines == 0 {
 			src = nil
 		}
-		most := streamPanel / 4 / s.nr * s.kpack
+		most := streamPanel / s.word() / s.nr * s.kpack
 		for done := 0; done < rest; done += most {
 			if done > 0 {
 				src = to
@@ -50,7 +50,7 @@ func (s *streamKernel) readAlong(k, m, n int, a, b unsafe.Pointer, stride int, d
 			}
 		}
 	}
-	c.total(m, n, to, ldt, dst, ldd)
+	s.total(m, n, to, ldt, dst, ldd)
 	c.release()
 }
 
@@ -106,13 +106,13 @@ func (s *streamKernel) blocks(
 		for r := range vec {
 			slot.rows[r] = unsafe.Add(b, (j+min(r, columns-1))*stride)
 		}
-		at := unsafe.Add(dst, j*4)
+		at := unsafe.Add(dst, j*s.word())
 		src := at
 		if !add {
 			src = nil
 		}
 		if columns < vec {
-			c.loadPart(q, columns, vec, m, src, ldd)
+			s.loadPart(c, q, columns, vec, m, src, ldd)
 		} else {
 			c.accumulate(q, m, src, ldd, at, ldd)
 		}
@@ -135,7 +135,7 @@ func (s *streamKernel) blocks(
 			one := slices.Index(busy[:], true)
 			if one < 0 {
 				if whole := n / vec * vec; whole < n {
-					c.storePart(n-whole, vec, m, unsafe.Add(dst, whole*4), ldd)
+					s.storePart(c, n-whole, vec, m, unsafe.Add(dst, whole*s.word()), ldd)
 				}
 				return
 			}
@@ -164,6 +164,6 @@ func (s *streamKernel) rest(
 		for i := 0; i < here; i += s.nr {
 			s.pack(unsafe.Add(c.b, i/s.nr*c.stride), unsafe.Add(b, (j+i)*stride), stride, min(here-i, s.nr), k)
 		}
-		s.columns(c, s.panels[v], s.widths[v], here, m, forward(src, j*4), unsafe.Add(dst, j*4), ldd)
+		s.columns(c, s.panels[v], width, here, m, forward(src, j*s.word()), unsafe.Add(dst, j*s.word()), ldd)
 	}
 }

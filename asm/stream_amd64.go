@@ -30,8 +30,8 @@ type streamCall struct {
 	// The last columns that were packed, for panels, or copied, for across without masks; for tiles A as float32,
 	// sums, and of along the last lines of columns, copied.
 	room [4 * streamPanel / 4]uint32
-	tile [256]float32 // accumulators of columns that are cut off by the edge of B
-	sums []float32    // see chain
+	tile [256]float32 // accumulators of columns that are cut off by the edge of B, or half as many of float64
+	sums []float64    // see chain
 }
 
 // A streamSlot is what some columns of B are multiplied by and added to. The addresses of rows beyond those that
@@ -49,7 +49,7 @@ type streamSlot struct {
 
 // The blocks of the stream kernels, measured on Zen 5.
 const (
-	streamWidth  = 16 << 10 // columns at a time, which bounds a call
+	streamWidth  = 64 << 10 // bytes of sums at a time, which bounds a call
 	streamLength = 32 << 10 // bytes at a time along each of 32 rows, which bounds a call
 	streamPage   = 4 << 10  // bytes between rows, or a multiple, that have them share sets of the first-level cache
 	streamAhead  = 256      // bytes to prefetch ahead in a row
@@ -85,46 +85,48 @@ func (c *streamCall) accumulate(slot, m int, src unsafe.Pointer, lds int, dst un
 	}
 }
 
-// loadPart is accumulate for n columns, less than width: they go through its tile, where storePart finds them.
-func (c *streamCall) loadPart(slot, n, width, m int, src unsafe.Pointer, lds int) {
-	tile := unsafe.Pointer(&c.tile[0])
+// loadPart is accumulate for n columns, less than width: they go through c's tile, where storePart finds them.
+func (s *streamKernel) loadPart(c *streamCall, slot, n, width, m int, src unsafe.Pointer, lds int) {
+	tile, pitch := unsafe.Pointer(&c.tile[0]), width*s.word()
 	if src == nil {
-		c.accumulate(slot, m, nil, 0, tile, width*4)
+		c.accumulate(slot, m, nil, 0, tile, pitch)
 		return
 	}
-	c.accumulate(slot, m, tile, width*4, tile, width*4)
-	for i := range m {
-		copy(c.tile[i*width:][:n], unsafe.Slice((*float32)(unsafe.Add(src, i*lds)), n))
-	}
+	c.accumulate(slot, m, tile, pitch, tile, pitch)
+	copyRowsGeneric(tile, pitch, src, lds, m, n*s.word())
 }
 
 // storePart stores n columns of width from the tile.
-func (c *streamCall) storePart(n, width, m int, dst unsafe.Pointer, ldd int) {
-	for i := range m {
-		copy(unsafe.Slice((*float32)(unsafe.Add(dst, i*ldd)), n), c.tile[i*width:][:n])
-	}
+func (s *streamKernel) storePart(c *streamCall, n, width, m int, dst unsafe.Pointer, ldd int) {
+	copyRowsGeneric(dst, ldd, unsafe.Pointer(&c.tile[0]), width*s.word(), m, n*s.word())
 }
 
 // chain returns where the sums of a block of K of m rows and n columns are until it ends: at dst, or in memory of c's
 // own if they are added to what is there.
-func (c *streamCall) chain(m, n int, dst unsafe.Pointer, ldd int, add bool) (at unsafe.Pointer, pitch int) {
+func (s *streamKernel) chain(
+	c *streamCall, m, n int, dst unsafe.Pointer, ldd int, add bool,
+) (at unsafe.Pointer, pitch int) {
 	if !add {
 		return dst, ldd
 	}
-	if len(c.sums) < m*n {
-		c.sums = make([]float32, m*n)
+	pitch = n * s.word()
+	if doubles := (m*pitch + 7) / 8; len(c.sums) < doubles {
+		c.sums = make([]float64, doubles)
 	}
-	return unsafe.Pointer(unsafe.SliceData(c.sums)), n * 4
+	return unsafe.Pointer(unsafe.SliceData(c.sums)), pitch
 }
 
 // total adds the sums of a block to those at dst, unless they are there.
-func (c *streamCall) total(m, n int, from unsafe.Pointer, pitch int, dst unsafe.Pointer, ldd int) {
+func (s *streamKernel) total(m, n int, from unsafe.Pointer, pitch int, dst unsafe.Pointer, ldd int) {
 	if from != dst {
-		Combine(F32, dst, ldd, from, pitch, m, n, 1, 1)
+		Combine(s.sum, dst, ldd, from, pitch, m, n, 1, 1)
 	}
 }
 
+// word returns the bytes of a word of A, and of a sum.
+func (s *streamShape) word() int { return s.sum.Size() }
+
 // panelA returns where element k0 of K stands in the panel a of A.
 func (s *streamKernel) panelA(a unsafe.Pointer, k0 int) unsafe.Pointer {
-	return unsafe.Add(a, k0/s.kpack*s.mr*4)
+	return unsafe.Add(a, k0/s.kpack*s.mr*s.word())
 }

@@ -17,7 +17,7 @@ func BenchmarkStream(b *testing.B) {
 		buf[i] = 1 // have the page
 	}
 	runnable(b, func(b *testing.B, kern *Kernel) {
-		for _, typ := range []Type{BF16, F32} {
+		for _, typ := range []Type{BF16, F32, F64} {
 			for _, kContiguous := range []bool{false, true} {
 				f := kern.Stream(typ, kContiguous)
 				if f == nil || kern.KPack == 1 && typ == BF16 {
@@ -44,7 +44,7 @@ func benchmarkStream(b *testing.B, kern *Kernel, f StreamFunc, typ Type, kContig
 	if kContiguous {
 		k, n = n, k
 	}
-	pa, pc := aligned(kern.PanelA(kern.Words(typ, k))), aligned(8*n*4)
+	pa, pc := aligned(2*kern.PanelA(kern.Words(typ, k))), aligned(16*n*kern.Word)
 	var peak float64
 	for range 5 {
 		peak = max(peak, peakFlops(kern))
@@ -53,7 +53,7 @@ func benchmarkStream(b *testing.B, kern *Kernel, f StreamFunc, typ Type, kContig
 	multiplying, reading := time.Hour, time.Hour
 	for b.Loop() {
 		start := time.Now()
-		f(k, m, n, pa, unsafe.Pointer(&buf[0]), stride, pc, n*4, false)
+		f(k, m, n, pa, unsafe.Pointer(&buf[0]), stride, pc, n*kern.Word, false)
 		multiplying = min(multiplying, time.Since(start))
 		start = time.Now()
 		if bytes.IndexByte(buf, 0xff) >= 0 {

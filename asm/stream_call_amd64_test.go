@@ -20,6 +20,7 @@ func TestStreamAddresses(t *testing.T) {
 		{"avx512", F16, &streamF16},
 		{"avx2", F32, &stream256Words}, {"avx2", BF16, &stream256BF16}, {"avx2", F16, &stream256F16},
 		{"goamx", BF16, &streamTiles},
+		{"avx512f64", F64, &streamDoubles}, {"avx2f64", F64, &stream256Doubles},
 	} {
 		kern, err := Select(of.typ, of.kernel)
 		if err != nil || kern.Stream(of.typ, true) == nil {
@@ -44,11 +45,11 @@ func testStreamAddresses(t *testing.T, kern *Kernel, typ Type, s *streamKernel) 
 			continue
 		}
 		for _, n := range []int{1, 40, most} {
-			a, b, dst := make([]byte, 2*kern.PanelA(k/kern.KPack)), make([]byte, most*k*s.size), make([]byte, m*most*4)
+			a, b, dst := make([]byte, 2*kern.PanelA(k/kern.KPack)), make([]byte, most*k*s.size), make([]byte, m*most*kern.Word)
 			at := func(s []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
 			c := new(streamCall)
 			c.apart = kern.PanelA(k / kern.KPack)
-			s.blocks(c, blocks, m, n, at(a), at(b), k*s.size, at(dst), most*4, false)
+			s.blocks(c, blocks, m, n, at(a), at(b), k*s.size, at(dst), most*kern.Word, false)
 			within := func(what string, p unsafe.Pointer, operands ...[]byte) {
 				for _, s := range operands {
 					if at := uintptr(p) - uintptr(at(s)); at < uintptr(len(s)) {

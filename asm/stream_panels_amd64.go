@@ -14,9 +14,9 @@ func (s *streamKernel) columns(
 		kern(c)
 		return
 	}
-	c.loadPart(0, n, width, m, src, ldd)
+	s.loadPart(c, 0, n, width, m, src, ldd)
 	kern(c)
-	c.storePart(n, width, m, dst, ldd)
+	s.storePart(c, n, width, m, dst, ldd)
 }
 
 // panelsAhead is how many bytes ahead stored panels are prefetched, in all that are read at once. On a Zen 5 8 rows
@@ -50,7 +50,7 @@ func (s *streamKernel) readPanels(k, m, n int, a, b unsafe.Pointer, pitch int, d
 			width, c.stride, c.ahead = s.nr, 0, panelsAhead
 		}
 		c.b = unsafe.Add(b, j/s.nr*pitch)
-		s.columns(c, stored[v], width, min(n-j, width), m, forward(src, j*4), unsafe.Add(dst, j*4), ldd)
+		s.columns(c, stored[v], width, min(n-j, width), m, forward(src, j*s.word()), unsafe.Add(dst, j*s.word()), ldd)
 	}
 	c.release()
 }

@@ -30,9 +30,9 @@ func TestStreamPanels(t *testing.T) {
 		const maxK, deepK, maxN, wideN = 80, 520, 300, 600
 		panels := (wideN + kern.NR - 1) / kern.NR
 		a, b := newGuarded(t, kern.PanelA(deepK)), newGuarded(t, panels*(kern.PanelB(deepK)+64))
-		dst, wanted := newGuarded(t, kern.MR*(wideN+9)*4), newGuarded(t, kern.MR*(wideN+9)*4)
+		dst, wanted := newGuarded(t, kern.MR*(wideN+9)*kern.Word), newGuarded(t, kern.MR*(wideN+9)*kern.Word)
 		r := rand.New(rand.NewPCG(7, 7))
-		types := slices.DeleteFunc([]Type{BF16, F16, F32, E4M3, E5M2},
+		types := slices.DeleteFunc([]Type{BF16, F16, F32, E4M3, E5M2, F64},
 			func(typ Type) bool { return kern.StreamPanels(typ) == nil })
 		cases := 3000
 		if kern.step == amxStep {
@@ -85,17 +85,17 @@ func (c panelsCase) check(
 	pa, pb := a.last(kern.PanelA(c.k)), b.last(sizeB)
 	fill(pa, kern.PanelA(c.k), kern.KPack)
 	fill(pb, sizeB, min(2, 4/c.typ.Size()))
-	ldd := (c.n + r.IntN(9)) * 4
-	span := (c.m-1)*ldd + c.n*4
+	ldd, row := (c.n+r.IntN(9))*kern.Word, c.n*kern.Word
+	span := (c.m-1)*ldd + row
 	to, ref := dst.last(span), want.last(span)
 	fill(to, span, kern.KPack)
 	got, wanted := unsafe.Slice((*byte)(to), span), unsafe.Slice((*byte)(ref), span)
 	copy(wanted, got)
 	panelsGeneric(kern, mul, c.typ)(c.k, c.m, c.n, pa, pb, pitch, ref, ldd, c.add)
 	kern.StreamPanels(c.typ)(c.k, c.m, c.n, pa, pb, pitch, to, ldd, c.add)
-	if at, x, y := mismatchC(kern, got, wanted, 0, span, ldd, c.n*4); at >= 0 {
+	if at, x, y := mismatchC(kern, got, wanted, 0, span, ldd, row); at >= 0 {
 		return fmt.Errorf("%v k=%d m=%d n=%d add=%v pitch=%d: row %d column %d of dst is %#x, want %#x",
-			c.typ, c.k, c.m, c.n, c.add, pitch, at/ldd, at%ldd/4, x, y)
+			c.typ, c.k, c.m, c.n, c.add, pitch, at/ldd, at%ldd/kern.Word, x, y)
 	}
 	return nil
 }

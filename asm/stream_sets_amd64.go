@@ -18,6 +18,7 @@ func (streamSet) of(m int) int {
 
 // A streamShape is what the stream kernels of an instruction set have in common.
 type streamShape struct {
+	sum    Type // of sums, and of words of A
 	mr, nr int
 	vec    int   // columns of a vector: of a slot, along
 	masks  bool  // across takes any number of columns, otherwise whole vectors
@@ -57,7 +58,7 @@ type streamTuning struct {
 	// and Zen 5 have 12: Intel's take 3 to 23 % longer so along K if B comes from further away, and on a Zen 5 ten
 	// products of 1 to 16 rows make 0.93 (float32) and 1.00 (bf16).
 	far bool
-	// The reach of kernels of words with AVX-512. On an Emerald Rapids eight rows of float32 by 4096 x 4096 make 45
+	// The reach of kernels of floats with AVX-512. On an Emerald Rapids eight rows of float32 by 4096 x 4096 make 45
 	// GFLOP/s on one core, and 450 on 16, with that of its row, and 43 and 380 with the others'.
 	words [3]streamReach
 	// Columns of few bytes are read best a few rows ahead, and down K in one call if the accumulators stay in
@@ -126,10 +127,14 @@ func (s *streamKernel) lag() int {
 }
 
 var (
-	stream512 = streamShape{mr: 8, nr: 32, vec: 16, masks: true,
+	stream512 = streamShape{sum: F32, mr: 8, nr: 32, vec: 16, masks: true,
 		slots: []int{2, 2, 2, 1, 1, 1}, widths: []int{128, 128, 64, 32, 32}, deep: []int{64, 64, 64, 32, 32}}
-	stream256 = streamShape{mr: avx2MR, nr: avx2NR, vec: avx2Vector,
+	stream256 = streamShape{sum: F32, mr: avx2MR, nr: avx2NR, vec: avx2Vector,
 		slots: []int{4, 4, 2}, widths: []int{avx2NR, avx2NR, avx2NR}}
+	stream512F64 = streamShape{sum: F64, mr: 8, nr: 16, vec: 8, masks: true,
+		slots: stream512.slots, widths: []int{64, 64, 32, 16, 16}, deep: []int{32, 32, 32, 16, 16}}
+	stream256F64 = streamShape{sum: F64, mr: avx2MR, nr: avx2NR / 2, vec: avx2Vector / 2,
+		slots: stream256.slots, widths: []int{avx2NR / 2, avx2NR / 2, avx2NR / 2}}
 
 	streamPairs = streamKernel{streamShape: &stream512, sums: BF16.Block(), size: 2, kpack: 2, block: 64,
 		pack: packAlong512Pairsx32, reach: &reachPairs,
@@ -162,6 +167,22 @@ var (
 				streamAlongFar512Wordsx6, streamAlongFar512Wordsx8, streamAlongFar512Wordsx16},
 			panels: streamSet{streamPanelsFar512Wordsx1, streamPanelsFar512Wordsx2, streamPanelsFar512Wordsx4,
 				streamPanelsFar512Wordsx6, streamPanelsFar512Wordsx8}}}
+	streamDoubles = streamKernel{streamShape: &stream512F64, sums: F64.Block(), size: 8, kpack: 1, block: 64,
+		pack: packAlong512Doublesx16, reach: &streamTuned.words,
+		across: streamSet{streamAcross512Doublesx1, streamAcross512Doublesx2, streamAcross512Doublesx4,
+			streamAcross512Doublesx6, streamAcross512Doublesx8},
+		along: streamSet{streamAlong512Doublesx1, streamAlong512Doublesx2, streamAlong512Doublesx4,
+			streamAlong512Doublesx6, streamAlong512Doublesx8, streamAlong512Doublesx16},
+		panels: streamSet{streamPanels512Doublesx1, streamPanels512Doublesx2, streamPanels512Doublesx4,
+			streamPanels512Doublesx6, streamPanels512Doublesx8},
+		vector: vector512F64,
+		far: &farStream{reach: &reachFar,
+			across: streamSet{streamAcrossFar512Doublesx1, streamAcrossFar512Doublesx2, streamAcrossFar512Doublesx4,
+				streamAcrossFar512Doublesx6, streamAcrossFar512Doublesx8},
+			along: streamSet{nil, streamAlongFar512Doublesx2, streamAlongFar512Doublesx4,
+				streamAlongFar512Doublesx6, streamAlongFar512Doublesx8, streamAlongFar512Doublesx16},
+			panels: streamSet{streamPanelsFar512Doublesx1, streamPanelsFar512Doublesx2, streamPanelsFar512Doublesx4,
+				streamPanelsFar512Doublesx6, streamPanelsFar512Doublesx8}}}
 	streamBF16 = streamKernel{streamShape: &stream512, sums: BF16.Block(), size: 2, kpack: 1, block: 32,
 		pack: packAlong512BF16x32, reach: &streamTuned.words,
 		across: streamSet{streamAcross512BF16x1, streamAcross512BF16x2, streamAcross512BF16x4,
@@ -218,6 +239,14 @@ var (
 		far: &farStream{reach: &reachFar, lag: streamLag,
 			across: streamSet{streamAcrossFar256Wordsx1, streamAcrossFar256Wordsx2, streamAcrossFar256Wordsx4},
 			along:  streamSet{streamAlongFar256Wordsx1, streamAlongFar256Wordsx2, streamAlongFar256Wordsx4}}}
+	stream256Doubles = streamKernel{streamShape: &stream256F64, sums: F64.Block(), size: 8, kpack: 1, block: 64,
+		pack: transposing256(F64, avx2NR/2, groupsAlongDoubles), reach: &reach256,
+		across: streamSet{streamAcross256Doublesx1, streamAcross256Doublesx2, streamAcross256Doublesx4},
+		along:  streamSet{streamAlong256Doublesx1, streamAlong256Doublesx2, streamAlong256Doublesx4},
+		panels: streamSet{streamPanels256Doublesx1, streamPanels256Doublesx2, streamPanels256Doublesx4},
+		far: &farStream{reach: &reachFar, lag: streamLag,
+			across: streamSet{streamAcrossFar256Doublesx1, streamAcrossFar256Doublesx2, streamAcrossFar256Doublesx4},
+			along:  streamSet{streamAlongFar256Doublesx1, streamAlongFar256Doublesx2, streamAlongFar256Doublesx4}}}
 	stream256BF16 = streamKernel{streamShape: &stream256, sums: BF16.Block(), size: 2, kpack: 1, block: 64,
 		pack: transposing256(BF16, avx2NR, groupsAlongBF16), reach: &reach256,
 		across: streamSet{streamAcross256BF16x1, streamAcross256BF16x2, streamAcross256BF16x4},

@@ -34,7 +34,7 @@ func forStreams(t *testing.T, f func(t *testing.T, kern *Kernel, typ Type, kCont
 
 // streaming are the kernels that read B where it lies, and panels of it, in assembly; AMX and its model do, too, see
 // [streams].
-var streaming = []string{"avx512bf16", "avx512", "avx2"}
+var streaming = []string{"avx512bf16", "avx512", "avx2", "avx512f64", "avx2f64"}
 
 // streams reports whether a kernel does so.
 func streams(kern *Kernel) bool {
@@ -43,7 +43,8 @@ func streams(kern *Kernel) bool {
 }
 
 // twoPanels are the types of which B along K is multiplied by two panels of A, by kernel.
-var twoPanels = map[string]Type{"avx512bf16": BF16, "avx512": F32, "avx2": numTypes}
+var twoPanels = map[string]Type{"avx512bf16": BF16, "avx512": F32, "avx512f64": F64, "avx2": numTypes,
+	"avx2f64": numTypes}
 
 // TestStreamWhere checks which kernels have stream kernels.
 func TestStreamWhere(t *testing.T) {
@@ -90,7 +91,7 @@ type streamMemory struct{ a, b, dst, want guarded }
 
 func newStreamMemory(t *testing.T, kern *Kernel, typ Type, k, n int) streamMemory {
 	m := max(kern.MR, kern.StreamRows(typ, true))
-	a, b, c := m/kern.MR*kern.PanelA(kern.Words(typ, k)), (k+9)*(n+9)*4, m*(n+9)*4
+	a, b, c := m/kern.MR*kern.PanelA(kern.Words(typ, k)), (k+9)*(n+9)*kern.Word, m*(n+9)*kern.Word
 	return streamMemory{newGuarded(t, a), newGuarded(t, b), newGuarded(t, c), newGuarded(t, c)}
 }
 
@@ -116,25 +117,28 @@ func (c streamCase) check(
 		}
 	}
 	panels, words := (c.m+c.kern.MR-1)/c.kern.MR, c.kern.Words(c.typ, c.k)
-	as := unsafe.Slice((*uint32)(mem.a.last(panels*words*c.kern.MR*4)), panels*words*c.kern.MR)
-	clear(as)
-	for kd := range (c.k + c.kern.KPack - 1) / c.kern.KPack {
-		for i := range panels * c.kern.MR {
-			// Rows beyond m are there, but make no difference.
-			w := word(r, c.kern.KPack)
-			if kd*c.kern.KPack+1 == c.k && c.kern.KPack == 2 {
-				w &= 0xffff
+	a := mem.a.last(panels * c.kern.PanelA(words)) // rows beyond m are there, but make no difference
+	if c.kern.Sum == F64 {
+		fillWords(a, panels*c.kern.PanelA(words), 1)
+	} else {
+		as := unsafe.Slice((*uint32)(a), panels*words*c.kern.MR)
+		clear(as)
+		for kd := range (c.k + c.kern.KPack - 1) / c.kern.KPack {
+			for i := range panels * c.kern.MR {
+				w := word(r, c.kern.KPack)
+				if kd*c.kern.KPack+1 == c.k && c.kern.KPack == 2 {
+					w &= 0xffff
+				}
+				as[i/c.kern.MR*words*c.kern.MR+wordA(c.kern, kd, i%c.kern.MR)] = w
 			}
-			as[i/c.kern.MR*words*c.kern.MR+wordA(c.kern, kd, i%c.kern.MR)] = w
 		}
 	}
-	a := unsafe.Pointer(unsafe.SliceData(as))
 	stride := (length + r.IntN(9)) * size
 	if c.pages {
 		stride = (length*size + 4095) &^ 4095
 	}
-	ldd := (c.n + r.IntN(9)) * 4
-	span, spanC := (lines-1)*stride+length*size, (c.m-1)*ldd+c.n*4
+	ldd, row := (c.n+r.IntN(9))*c.kern.Word, c.n*c.kern.Word
+	span, spanC := (lines-1)*stride+length*size, (c.m-1)*ldd+row
 	for _, atEnd := range []bool{true, false} {
 		b, dst, want := mem.b.first(span), mem.dst.first(spanC), mem.want.first(spanC)
 		if atEnd {
@@ -146,9 +150,9 @@ func (c streamCase) check(
 		copy(wanted, got)
 		streamGeneric(c.kern, mul, c.typ, c.kContiguous)(c.k, c.m, c.n, a, b, stride, want, ldd, c.add)
 		c.kern.Stream(c.typ, c.kContiguous)(c.k, c.m, c.n, a, b, stride, dst, ldd, c.add)
-		if at, x, y := mismatchC(c.kern, got, wanted, 0, spanC, ldd, c.n*4); at >= 0 {
+		if at, x, y := mismatchC(c.kern, got, wanted, 0, spanC, ldd, row); at >= 0 {
 			return fmt.Errorf("k=%d m=%d n=%d add=%v stride=%d atEnd=%v: row %d column %d is %#x, want %#x",
-				c.k, c.m, c.n, c.add, stride, atEnd, at/ldd, at%ldd/4, x, y)
+				c.k, c.m, c.n, c.add, stride, atEnd, at/ldd, at%ldd/c.kern.Word, x, y)
 		}
 	}
 	return nil
@@ -170,6 +174,9 @@ func TestStream(t *testing.T) {
 					}
 					if kern.step == amxStep && turn%11 != 0 {
 						continue // its twin is slow, and has four times the rows
+					}
+					if kern.Sum == F64 && turn%3 != 0 {
+						continue // it is as float32, but for the size of words
 					}
 					c := streamCase{kern, typ, kContiguous, k, m, n, r.IntN(2) == 0, false}
 					if err := c.check(mem, r, operands[r.IntN(len(operands))].word, kern.Mul); err != nil {
@@ -254,9 +261,9 @@ func TestStreamAllocs(t *testing.T) {
 	}
 	forStreams(t, func(t *testing.T, kern *Kernel, typ Type, kContiguous bool) {
 		const k, n = 100, 100
-		a, b, c := aligned(kern.PanelA(kern.Words(typ, k))), aligned(k*n*4), aligned(n*4)
+		a, b, c := aligned(kern.PanelA(kern.Words(typ, k))), aligned(k*n*kern.Word), aligned(n*kern.Word)
 		f := kern.Stream(typ, kContiguous)
-		if allocs := testing.AllocsPerRun(100, func() { f(k, 1, n, a, b, n*typ.Size(), c, n*4, false) }); allocs >= 1 {
+		if allocs := testing.AllocsPerRun(100, func() { f(k, 1, n, a, b, n*typ.Size(), c, n*kern.Word, false) }); allocs >= 1 {
 			t.Errorf("%v allocations a call", allocs)
 		}
 	})

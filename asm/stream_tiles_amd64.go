@@ -9,7 +9,7 @@ import "unsafe"
 
 var (
 	reachTiles       = [3]streamReach{{2 * amxStep, 256}, {2 * amxStep, 256}, {2 * amxStep, 256}}
-	streamTilesShape = streamShape{mr: amxMR, nr: amxNR, vec: 16, masks: true,
+	streamTilesShape = streamShape{sum: F32, mr: amxMR, nr: amxNR, vec: 16, masks: true,
 		slots: []int{2, 2, 1, 1, 1}, widths: []int{amxNR, amxNR, amxNR}}
 	streamTiles = streamKernel{streamShape: &streamTilesShape, sums: BF16.Block(),
 		size: 2, kpack: 2, block: tileLine, reach: &reachTiles,

@@ -204,6 +204,56 @@ func streamAcross512F16x8(c *streamCall)
 //go:noescape
 func streamAcrossFar512F16x8(c *streamCall)
 
+// 1 rows of A by 32 columns.
+//
+//go:noescape
+func streamAcross512Doublesx1(c *streamCall)
+
+// 1 rows of A by 32 columns.
+//
+//go:noescape
+func streamAcrossFar512Doublesx1(c *streamCall)
+
+// 2 rows of A by 32 columns.
+//
+//go:noescape
+func streamAcross512Doublesx2(c *streamCall)
+
+// 2 rows of A by 32 columns.
+//
+//go:noescape
+func streamAcrossFar512Doublesx2(c *streamCall)
+
+// 4 rows of A by 32 columns.
+//
+//go:noescape
+func streamAcross512Doublesx4(c *streamCall)
+
+// 4 rows of A by 32 columns.
+//
+//go:noescape
+func streamAcrossFar512Doublesx4(c *streamCall)
+
+// 6 rows of A by 16 columns.
+//
+//go:noescape
+func streamAcross512Doublesx6(c *streamCall)
+
+// 6 rows of A by 16 columns.
+//
+//go:noescape
+func streamAcrossFar512Doublesx6(c *streamCall)
+
+// 8 rows of A by 16 columns.
+//
+//go:noescape
+func streamAcross512Doublesx8(c *streamCall)
+
+// 8 rows of A by 16 columns.
+//
+//go:noescape
+func streamAcrossFar512Doublesx8(c *streamCall)
+
 // 1 rows of A by 64 columns.
 //
 //go:noescape
@@ -293,3 +343,33 @@ func streamAcross256F16x4(c *streamCall)
 //
 //go:noescape
 func streamAcrossFar256F16x4(c *streamCall)
+
+// 1 rows of A by 32 columns.
+//
+//go:noescape
+func streamAcross256Doublesx1(c *streamCall)
+
+// 1 rows of A by 32 columns.
+//
+//go:noescape
+func streamAcrossFar256Doublesx1(c *streamCall)
+
+// 2 rows of A by 16 columns.
+//
+//go:noescape
+func streamAcross256Doublesx2(c *streamCall)
+
+// 2 rows of A by 16 columns.
+//
+//go:noescape
+func streamAcrossFar256Doublesx2(c *streamCall)
+
+// 4 rows of A by 8 columns.
+//
+//go:noescape
+func streamAcross256Doublesx4(c *streamCall)
+
+// 4 rows of A by 8 columns.
+//
+//go:noescape
+func streamAcrossFar256Doublesx4(c *streamCall)

@@ -6145,6 +6145,1454 @@ store:
 	VZEROUPPER
 	RET
 
+// func streamAcross512Doublesx1(c *streamCall)
+// 1 rows of A by 32 columns.
+TEXT ·streamAcross512Doublesx1(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
+	XORQ R8, R8
+	KXNORQ K1, K1, K1
+	KXNORQ K2, K2, K2
+	KXNORQ K3, K3, K3
+	KXNORQ K4, K4, K4
+	KXNORQ K5, K5, K5
+	KXNORQ K6, K6, K6
+
+block:
+	CMPQ BX, $32
+	JGE full
+	MOVQ $-1, AX
+	BZHIQ BX, AX, AX
+	KMOVQ AX, K5
+	KMOVQ AX, K1
+	SHRQ $8, AX
+	KMOVQ AX, K2
+	SHRQ $8, AX
+	KMOVQ AX, K6
+	KMOVQ AX, K3
+	SHRQ $8, AX
+	KMOVQ AX, K4
+	SHRQ $8, AX
+
+full:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z0
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z1
+	VMOVUPD.Z 128(AX)(R8*1), K3, Z2
+	VMOVUPD.Z 192(AX)(R8*1), K4, Z3
+	JMP start0x4
+
+zero0x4:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+start0x4:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	JL rest
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
+	JG inside
+	ADDQ streamCall_next(DI), R13
+
+inside:
+
+loop:
+	VMOVDQU64.Z 0(SI), K1, Z16
+	VMOVDQU64.Z 64(SI), K2, Z17
+	VMOVDQU64.Z 128(SI), K3, Z18
+	VMOVDQU64.Z 192(SI), K4, Z19
+	VBROADCASTSD 0(DX), Z24
+	VFMADD231PD Z24, Z16, Z0
+	VFMADD231PD Z24, Z17, Z1
+	VFMADD231PD Z24, Z18, Z2
+	VFMADD231PD Z24, Z19, Z3
+	PREFETCHT0 0(SI)(R13*1)
+	PREFETCHT0 64(SI)(R13*1)
+	PREFETCHT0 128(SI)(R13*1)
+	PREFETCHT0 192(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $64, DX
+	SUBQ $1, CX
+	JGE loop
+
+rest:
+
+store:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z0, K1, 0(AX)(R8*1)
+	VMOVUPD Z1, K2, 64(AX)(R8*1)
+	VMOVUPD Z2, K3, 128(AX)(R8*1)
+	VMOVUPD Z3, K4, 192(AX)(R8*1)
+	ADDQ $256, R10
+	ADDQ $256, R8
+	SUBQ $32, BX
+	JG block
+	VZEROUPPER
+	RET
+
+// func streamAcrossFar512Doublesx1(c *streamCall)
+// 1 rows of A by 32 columns.
+TEXT ·streamAcrossFar512Doublesx1(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
+	XORQ R8, R8
+	KXNORQ K1, K1, K1
+	KXNORQ K2, K2, K2
+	KXNORQ K3, K3, K3
+	KXNORQ K4, K4, K4
+	KXNORQ K5, K5, K5
+	KXNORQ K6, K6, K6
+
+block:
+	CMPQ BX, $32
+	JGE full
+	MOVQ $-1, AX
+	BZHIQ BX, AX, AX
+	KMOVQ AX, K5
+	KMOVQ AX, K1
+	SHRQ $8, AX
+	KMOVQ AX, K2
+	SHRQ $8, AX
+	KMOVQ AX, K6
+	KMOVQ AX, K3
+	SHRQ $8, AX
+	KMOVQ AX, K4
+	SHRQ $8, AX
+
+full:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z0
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z1
+	VMOVUPD.Z 128(AX)(R8*1), K3, Z2
+	VMOVUPD.Z 192(AX)(R8*1), K4, Z3
+	JMP start0x4
+
+zero0x4:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+start0x4:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	JL rest
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
+	JG inside
+	ADDQ streamCall_next(DI), R13
+
+inside:
+
+loop:
+	VMOVDQU64.Z 0(SI), K1, Z16
+	VMOVDQU64.Z 64(SI), K2, Z17
+	VMOVDQU64.Z 128(SI), K3, Z18
+	VMOVDQU64.Z 192(SI), K4, Z19
+	VBROADCASTSD 0(DX), Z24
+	VFMADD231PD Z24, Z16, Z0
+	VFMADD231PD Z24, Z17, Z1
+	VFMADD231PD Z24, Z18, Z2
+	VFMADD231PD Z24, Z19, Z3
+	PREFETCHT1 0(SI)(R13*1)
+	PREFETCHT1 64(SI)(R13*1)
+	PREFETCHT1 128(SI)(R13*1)
+	PREFETCHT1 192(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $64, DX
+	SUBQ $1, CX
+	JGE loop
+
+rest:
+
+store:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z0, K1, 0(AX)(R8*1)
+	VMOVUPD Z1, K2, 64(AX)(R8*1)
+	VMOVUPD Z2, K3, 128(AX)(R8*1)
+	VMOVUPD Z3, K4, 192(AX)(R8*1)
+	ADDQ $256, R10
+	ADDQ $256, R8
+	SUBQ $32, BX
+	JG block
+	VZEROUPPER
+	RET
+
+// func streamAcross512Doublesx2(c *streamCall)
+// 2 rows of A by 32 columns.
+TEXT ·streamAcross512Doublesx2(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
+	XORQ R8, R8
+	KXNORQ K1, K1, K1
+	KXNORQ K2, K2, K2
+	KXNORQ K3, K3, K3
+	KXNORQ K4, K4, K4
+	KXNORQ K5, K5, K5
+	KXNORQ K6, K6, K6
+
+block:
+	CMPQ BX, $32
+	JGE full
+	MOVQ $-1, AX
+	BZHIQ BX, AX, AX
+	KMOVQ AX, K5
+	KMOVQ AX, K1
+	SHRQ $8, AX
+	KMOVQ AX, K2
+	SHRQ $8, AX
+	KMOVQ AX, K6
+	KMOVQ AX, K3
+	SHRQ $8, AX
+	KMOVQ AX, K4
+	SHRQ $8, AX
+
+full:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z0
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z1
+	VMOVUPD.Z 128(AX)(R8*1), K3, Z2
+	VMOVUPD.Z 192(AX)(R8*1), K4, Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z4
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z5
+	VMOVUPD.Z 128(AX)(R8*1), K3, Z6
+	VMOVUPD.Z 192(AX)(R8*1), K4, Z7
+	JMP start0x4
+
+zero0x4:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+start0x4:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	JL rest
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
+	JG inside
+	ADDQ streamCall_next(DI), R13
+
+inside:
+
+loop:
+	VMOVDQU64.Z 0(SI), K1, Z16
+	VMOVDQU64.Z 64(SI), K2, Z17
+	VMOVDQU64.Z 128(SI), K3, Z18
+	VMOVDQU64.Z 192(SI), K4, Z19
+	VBROADCASTSD 0(DX), Z24
+	VFMADD231PD Z24, Z16, Z0
+	VFMADD231PD Z24, Z17, Z1
+	VFMADD231PD Z24, Z18, Z2
+	VFMADD231PD Z24, Z19, Z3
+	PREFETCHT0 0(SI)(R13*1)
+	PREFETCHT0 64(SI)(R13*1)
+	VBROADCASTSD 8(DX), Z25
+	VFMADD231PD Z25, Z16, Z4
+	VFMADD231PD Z25, Z17, Z5
+	VFMADD231PD Z25, Z18, Z6
+	VFMADD231PD Z25, Z19, Z7
+	PREFETCHT0 128(SI)(R13*1)
+	PREFETCHT0 192(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $64, DX
+	SUBQ $1, CX
+	JGE loop
+
+rest:
+
+store:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z4, K1, 0(AX)(R8*1)
+	VMOVUPD Z5, K2, 64(AX)(R8*1)
+	VMOVUPD Z6, K3, 128(AX)(R8*1)
+	VMOVUPD Z7, K4, 192(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z0, K1, 0(AX)(R8*1)
+	VMOVUPD Z1, K2, 64(AX)(R8*1)
+	VMOVUPD Z2, K3, 128(AX)(R8*1)
+	VMOVUPD Z3, K4, 192(AX)(R8*1)
+	ADDQ $256, R10
+	ADDQ $256, R8
+	SUBQ $32, BX
+	JG block
+	VZEROUPPER
+	RET
+
+// func streamAcrossFar512Doublesx2(c *streamCall)
+// 2 rows of A by 32 columns.
+TEXT ·streamAcrossFar512Doublesx2(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
+	XORQ R8, R8
+	KXNORQ K1, K1, K1
+	KXNORQ K2, K2, K2
+	KXNORQ K3, K3, K3
+	KXNORQ K4, K4, K4
+	KXNORQ K5, K5, K5
+	KXNORQ K6, K6, K6
+
+block:
+	CMPQ BX, $32
+	JGE full
+	MOVQ $-1, AX
+	BZHIQ BX, AX, AX
+	KMOVQ AX, K5
+	KMOVQ AX, K1
+	SHRQ $8, AX
+	KMOVQ AX, K2
+	SHRQ $8, AX
+	KMOVQ AX, K6
+	KMOVQ AX, K3
+	SHRQ $8, AX
+	KMOVQ AX, K4
+	SHRQ $8, AX
+
+full:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z0
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z1
+	VMOVUPD.Z 128(AX)(R8*1), K3, Z2
+	VMOVUPD.Z 192(AX)(R8*1), K4, Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z4
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z5
+	VMOVUPD.Z 128(AX)(R8*1), K3, Z6
+	VMOVUPD.Z 192(AX)(R8*1), K4, Z7
+	JMP start0x4
+
+zero0x4:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+start0x4:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	JL rest
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
+	JG inside
+	ADDQ streamCall_next(DI), R13
+
+inside:
+
+loop:
+	VMOVDQU64.Z 0(SI), K1, Z16
+	VMOVDQU64.Z 64(SI), K2, Z17
+	VMOVDQU64.Z 128(SI), K3, Z18
+	VMOVDQU64.Z 192(SI), K4, Z19
+	VBROADCASTSD 0(DX), Z24
+	VFMADD231PD Z24, Z16, Z0
+	VFMADD231PD Z24, Z17, Z1
+	VFMADD231PD Z24, Z18, Z2
+	VFMADD231PD Z24, Z19, Z3
+	PREFETCHT1 0(SI)(R13*1)
+	PREFETCHT1 64(SI)(R13*1)
+	VBROADCASTSD 8(DX), Z25
+	VFMADD231PD Z25, Z16, Z4
+	VFMADD231PD Z25, Z17, Z5
+	VFMADD231PD Z25, Z18, Z6
+	VFMADD231PD Z25, Z19, Z7
+	PREFETCHT1 128(SI)(R13*1)
+	PREFETCHT1 192(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $64, DX
+	SUBQ $1, CX
+	JGE loop
+
+rest:
+
+store:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z4, K1, 0(AX)(R8*1)
+	VMOVUPD Z5, K2, 64(AX)(R8*1)
+	VMOVUPD Z6, K3, 128(AX)(R8*1)
+	VMOVUPD Z7, K4, 192(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z0, K1, 0(AX)(R8*1)
+	VMOVUPD Z1, K2, 64(AX)(R8*1)
+	VMOVUPD Z2, K3, 128(AX)(R8*1)
+	VMOVUPD Z3, K4, 192(AX)(R8*1)
+	ADDQ $256, R10
+	ADDQ $256, R8
+	SUBQ $32, BX
+	JG block
+	VZEROUPPER
+	RET
+
+// func streamAcross512Doublesx4(c *streamCall)
+// 4 rows of A by 32 columns.
+TEXT ·streamAcross512Doublesx4(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
+	XORQ R8, R8
+	KXNORQ K1, K1, K1
+	KXNORQ K2, K2, K2
+	KXNORQ K3, K3, K3
+	KXNORQ K4, K4, K4
+	KXNORQ K5, K5, K5
+	KXNORQ K6, K6, K6
+
+block:
+	CMPQ BX, $32
+	JGE full
+	MOVQ $-1, AX
+	BZHIQ BX, AX, AX
+	KMOVQ AX, K5
+	KMOVQ AX, K1
+	SHRQ $8, AX
+	KMOVQ AX, K2
+	SHRQ $8, AX
+	KMOVQ AX, K6
+	KMOVQ AX, K3
+	SHRQ $8, AX
+	KMOVQ AX, K4
+	SHRQ $8, AX
+
+full:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z0
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z1
+	VMOVUPD.Z 128(AX)(R8*1), K3, Z2
+	VMOVUPD.Z 192(AX)(R8*1), K4, Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z4
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z5
+	VMOVUPD.Z 128(AX)(R8*1), K3, Z6
+	VMOVUPD.Z 192(AX)(R8*1), K4, Z7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z8
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z9
+	VMOVUPD.Z 128(AX)(R8*1), K3, Z10
+	VMOVUPD.Z 192(AX)(R8*1), K4, Z11
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z12
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z13
+	VMOVUPD.Z 128(AX)(R8*1), K3, Z14
+	VMOVUPD.Z 192(AX)(R8*1), K4, Z15
+	JMP start0x4
+
+zero0x4:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+start0x4:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	JL rest
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
+	JG inside
+	ADDQ streamCall_next(DI), R13
+
+inside:
+
+loop:
+	VMOVDQU64.Z 0(SI), K1, Z16
+	VMOVDQU64.Z 64(SI), K2, Z17
+	VMOVDQU64.Z 128(SI), K3, Z18
+	VMOVDQU64.Z 192(SI), K4, Z19
+	VBROADCASTSD 0(DX), Z24
+	VFMADD231PD Z24, Z16, Z0
+	VFMADD231PD Z24, Z17, Z1
+	VFMADD231PD Z24, Z18, Z2
+	VFMADD231PD Z24, Z19, Z3
+	PREFETCHT0 0(SI)(R13*1)
+	VBROADCASTSD 8(DX), Z25
+	VFMADD231PD Z25, Z16, Z4
+	VFMADD231PD Z25, Z17, Z5
+	VFMADD231PD Z25, Z18, Z6
+	VFMADD231PD Z25, Z19, Z7
+	PREFETCHT0 64(SI)(R13*1)
+	VBROADCASTSD 16(DX), Z26
+	VFMADD231PD Z26, Z16, Z8
+	VFMADD231PD Z26, Z17, Z9
+	VFMADD231PD Z26, Z18, Z10
+	VFMADD231PD Z26, Z19, Z11
+	PREFETCHT0 128(SI)(R13*1)
+	VBROADCASTSD 24(DX), Z27
+	VFMADD231PD Z27, Z16, Z12
+	VFMADD231PD Z27, Z17, Z13
+	VFMADD231PD Z27, Z18, Z14
+	VFMADD231PD Z27, Z19, Z15
+	PREFETCHT0 192(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $64, DX
+	SUBQ $1, CX
+	JGE loop
+
+rest:
+
+store:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Z12, K1, 0(AX)(R8*1)
+	VMOVUPD Z13, K2, 64(AX)(R8*1)
+	VMOVUPD Z14, K3, 128(AX)(R8*1)
+	VMOVUPD Z15, K4, 192(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Z8, K1, 0(AX)(R8*1)
+	VMOVUPD Z9, K2, 64(AX)(R8*1)
+	VMOVUPD Z10, K3, 128(AX)(R8*1)
+	VMOVUPD Z11, K4, 192(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z4, K1, 0(AX)(R8*1)
+	VMOVUPD Z5, K2, 64(AX)(R8*1)
+	VMOVUPD Z6, K3, 128(AX)(R8*1)
+	VMOVUPD Z7, K4, 192(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z0, K1, 0(AX)(R8*1)
+	VMOVUPD Z1, K2, 64(AX)(R8*1)
+	VMOVUPD Z2, K3, 128(AX)(R8*1)
+	VMOVUPD Z3, K4, 192(AX)(R8*1)
+	ADDQ $256, R10
+	ADDQ $256, R8
+	SUBQ $32, BX
+	JG block
+	VZEROUPPER
+	RET
+
+// func streamAcrossFar512Doublesx4(c *streamCall)
+// 4 rows of A by 32 columns.
+TEXT ·streamAcrossFar512Doublesx4(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
+	XORQ R8, R8
+	KXNORQ K1, K1, K1
+	KXNORQ K2, K2, K2
+	KXNORQ K3, K3, K3
+	KXNORQ K4, K4, K4
+	KXNORQ K5, K5, K5
+	KXNORQ K6, K6, K6
+
+block:
+	CMPQ BX, $32
+	JGE full
+	MOVQ $-1, AX
+	BZHIQ BX, AX, AX
+	KMOVQ AX, K5
+	KMOVQ AX, K1
+	SHRQ $8, AX
+	KMOVQ AX, K2
+	SHRQ $8, AX
+	KMOVQ AX, K6
+	KMOVQ AX, K3
+	SHRQ $8, AX
+	KMOVQ AX, K4
+	SHRQ $8, AX
+
+full:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z0
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z1
+	VMOVUPD.Z 128(AX)(R8*1), K3, Z2
+	VMOVUPD.Z 192(AX)(R8*1), K4, Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z4
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z5
+	VMOVUPD.Z 128(AX)(R8*1), K3, Z6
+	VMOVUPD.Z 192(AX)(R8*1), K4, Z7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z8
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z9
+	VMOVUPD.Z 128(AX)(R8*1), K3, Z10
+	VMOVUPD.Z 192(AX)(R8*1), K4, Z11
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z12
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z13
+	VMOVUPD.Z 128(AX)(R8*1), K3, Z14
+	VMOVUPD.Z 192(AX)(R8*1), K4, Z15
+	JMP start0x4
+
+zero0x4:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+start0x4:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	JL rest
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
+	JG inside
+	ADDQ streamCall_next(DI), R13
+
+inside:
+
+loop:
+	VMOVDQU64.Z 0(SI), K1, Z16
+	VMOVDQU64.Z 64(SI), K2, Z17
+	VMOVDQU64.Z 128(SI), K3, Z18
+	VMOVDQU64.Z 192(SI), K4, Z19
+	VBROADCASTSD 0(DX), Z24
+	VFMADD231PD Z24, Z16, Z0
+	VFMADD231PD Z24, Z17, Z1
+	VFMADD231PD Z24, Z18, Z2
+	VFMADD231PD Z24, Z19, Z3
+	PREFETCHT1 0(SI)(R13*1)
+	VBROADCASTSD 8(DX), Z25
+	VFMADD231PD Z25, Z16, Z4
+	VFMADD231PD Z25, Z17, Z5
+	VFMADD231PD Z25, Z18, Z6
+	VFMADD231PD Z25, Z19, Z7
+	PREFETCHT1 64(SI)(R13*1)
+	VBROADCASTSD 16(DX), Z26
+	VFMADD231PD Z26, Z16, Z8
+	VFMADD231PD Z26, Z17, Z9
+	VFMADD231PD Z26, Z18, Z10
+	VFMADD231PD Z26, Z19, Z11
+	PREFETCHT1 128(SI)(R13*1)
+	VBROADCASTSD 24(DX), Z27
+	VFMADD231PD Z27, Z16, Z12
+	VFMADD231PD Z27, Z17, Z13
+	VFMADD231PD Z27, Z18, Z14
+	VFMADD231PD Z27, Z19, Z15
+	PREFETCHT1 192(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $64, DX
+	SUBQ $1, CX
+	JGE loop
+
+rest:
+
+store:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Z12, K1, 0(AX)(R8*1)
+	VMOVUPD Z13, K2, 64(AX)(R8*1)
+	VMOVUPD Z14, K3, 128(AX)(R8*1)
+	VMOVUPD Z15, K4, 192(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Z8, K1, 0(AX)(R8*1)
+	VMOVUPD Z9, K2, 64(AX)(R8*1)
+	VMOVUPD Z10, K3, 128(AX)(R8*1)
+	VMOVUPD Z11, K4, 192(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z4, K1, 0(AX)(R8*1)
+	VMOVUPD Z5, K2, 64(AX)(R8*1)
+	VMOVUPD Z6, K3, 128(AX)(R8*1)
+	VMOVUPD Z7, K4, 192(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z0, K1, 0(AX)(R8*1)
+	VMOVUPD Z1, K2, 64(AX)(R8*1)
+	VMOVUPD Z2, K3, 128(AX)(R8*1)
+	VMOVUPD Z3, K4, 192(AX)(R8*1)
+	ADDQ $256, R10
+	ADDQ $256, R8
+	SUBQ $32, BX
+	JG block
+	VZEROUPPER
+	RET
+
+// func streamAcross512Doublesx6(c *streamCall)
+// 6 rows of A by 16 columns.
+TEXT ·streamAcross512Doublesx6(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
+	XORQ R8, R8
+	KXNORQ K1, K1, K1
+	KXNORQ K2, K2, K2
+	KXNORQ K3, K3, K3
+	KXNORQ K4, K4, K4
+	KXNORQ K5, K5, K5
+	KXNORQ K6, K6, K6
+
+block:
+	CMPQ BX, $16
+	JGE full
+	MOVQ $-1, AX
+	BZHIQ BX, AX, AX
+	KMOVQ AX, K5
+	KMOVQ AX, K1
+	SHRQ $8, AX
+	KMOVQ AX, K2
+	SHRQ $8, AX
+	KMOVQ AX, K6
+
+full:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z0
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z2
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z4
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z6
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z8
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z9
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z10
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z11
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+start0x2:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	JL rest
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
+	JG inside
+	ADDQ streamCall_next(DI), R13
+
+inside:
+	TESTQ $128, R8
+	JNZ odd
+
+loop:
+	VMOVDQU64.Z 0(SI), K1, Z16
+	VMOVDQU64.Z 64(SI), K2, Z17
+	VBROADCASTSD 0(DX), Z24
+	VFMADD231PD Z24, Z16, Z0
+	VFMADD231PD Z24, Z17, Z1
+	VBROADCASTSD 8(DX), Z25
+	VFMADD231PD Z25, Z16, Z2
+	VFMADD231PD Z25, Z17, Z3
+	PREFETCHT0 0(SI)(R13*1)
+	VBROADCASTSD 16(DX), Z26
+	VFMADD231PD Z26, Z16, Z4
+	VFMADD231PD Z26, Z17, Z5
+	PREFETCHT0 64(SI)(R13*1)
+	VBROADCASTSD 24(DX), Z27
+	VFMADD231PD Z27, Z16, Z6
+	VFMADD231PD Z27, Z17, Z7
+	VBROADCASTSD 32(DX), Z24
+	VFMADD231PD Z24, Z16, Z8
+	VFMADD231PD Z24, Z17, Z9
+	PREFETCHT0 128(SI)(R13*1)
+	VBROADCASTSD 40(DX), Z25
+	VFMADD231PD Z25, Z16, Z10
+	VFMADD231PD Z25, Z17, Z11
+	PREFETCHT0 192(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $64, DX
+	SUBQ $1, CX
+	JGE loop
+	JMP rest
+
+odd:
+	VMOVDQU64.Z 0(SI), K1, Z16
+	VMOVDQU64.Z 64(SI), K2, Z17
+	VBROADCASTSD 0(DX), Z24
+	VFMADD231PD Z24, Z16, Z0
+	VFMADD231PD Z24, Z17, Z1
+	VBROADCASTSD 8(DX), Z25
+	VFMADD231PD Z25, Z16, Z2
+	VFMADD231PD Z25, Z17, Z3
+	VBROADCASTSD 16(DX), Z26
+	VFMADD231PD Z26, Z16, Z4
+	VFMADD231PD Z26, Z17, Z5
+	VBROADCASTSD 24(DX), Z27
+	VFMADD231PD Z27, Z16, Z6
+	VFMADD231PD Z27, Z17, Z7
+	VBROADCASTSD 32(DX), Z24
+	VFMADD231PD Z24, Z16, Z8
+	VFMADD231PD Z24, Z17, Z9
+	VBROADCASTSD 40(DX), Z25
+	VFMADD231PD Z25, Z16, Z10
+	VFMADD231PD Z25, Z17, Z11
+	LEAQ (SI)(R9*1), SI
+	ADDQ $64, DX
+	SUBQ $1, CX
+	JGE odd
+
+rest:
+
+store:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPD Z10, K1, 0(AX)(R8*1)
+	VMOVUPD Z11, K2, 64(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPD Z8, K1, 0(AX)(R8*1)
+	VMOVUPD Z9, K2, 64(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Z6, K1, 0(AX)(R8*1)
+	VMOVUPD Z7, K2, 64(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Z4, K1, 0(AX)(R8*1)
+	VMOVUPD Z5, K2, 64(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z2, K1, 0(AX)(R8*1)
+	VMOVUPD Z3, K2, 64(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z0, K1, 0(AX)(R8*1)
+	VMOVUPD Z1, K2, 64(AX)(R8*1)
+	ADDQ $128, R10
+	ADDQ $128, R8
+	SUBQ $16, BX
+	JG block
+	VZEROUPPER
+	RET
+
+// func streamAcrossFar512Doublesx6(c *streamCall)
+// 6 rows of A by 16 columns.
+TEXT ·streamAcrossFar512Doublesx6(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
+	XORQ R8, R8
+	KXNORQ K1, K1, K1
+	KXNORQ K2, K2, K2
+	KXNORQ K3, K3, K3
+	KXNORQ K4, K4, K4
+	KXNORQ K5, K5, K5
+	KXNORQ K6, K6, K6
+
+block:
+	CMPQ BX, $16
+	JGE full
+	MOVQ $-1, AX
+	BZHIQ BX, AX, AX
+	KMOVQ AX, K5
+	KMOVQ AX, K1
+	SHRQ $8, AX
+	KMOVQ AX, K2
+	SHRQ $8, AX
+	KMOVQ AX, K6
+
+full:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z0
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z2
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z4
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z6
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z8
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z9
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z10
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z11
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+start0x2:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	JL rest
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
+	JG inside
+	ADDQ streamCall_next(DI), R13
+
+inside:
+	TESTQ $128, R8
+	JNZ odd
+
+loop:
+	VMOVDQU64.Z 0(SI), K1, Z16
+	VMOVDQU64.Z 64(SI), K2, Z17
+	VBROADCASTSD 0(DX), Z24
+	VFMADD231PD Z24, Z16, Z0
+	VFMADD231PD Z24, Z17, Z1
+	VBROADCASTSD 8(DX), Z25
+	VFMADD231PD Z25, Z16, Z2
+	VFMADD231PD Z25, Z17, Z3
+	PREFETCHT1 0(SI)(R13*1)
+	VBROADCASTSD 16(DX), Z26
+	VFMADD231PD Z26, Z16, Z4
+	VFMADD231PD Z26, Z17, Z5
+	PREFETCHT1 64(SI)(R13*1)
+	VBROADCASTSD 24(DX), Z27
+	VFMADD231PD Z27, Z16, Z6
+	VFMADD231PD Z27, Z17, Z7
+	VBROADCASTSD 32(DX), Z24
+	VFMADD231PD Z24, Z16, Z8
+	VFMADD231PD Z24, Z17, Z9
+	PREFETCHT1 128(SI)(R13*1)
+	VBROADCASTSD 40(DX), Z25
+	VFMADD231PD Z25, Z16, Z10
+	VFMADD231PD Z25, Z17, Z11
+	PREFETCHT1 192(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $64, DX
+	SUBQ $1, CX
+	JGE loop
+	JMP rest
+
+odd:
+	VMOVDQU64.Z 0(SI), K1, Z16
+	VMOVDQU64.Z 64(SI), K2, Z17
+	VBROADCASTSD 0(DX), Z24
+	VFMADD231PD Z24, Z16, Z0
+	VFMADD231PD Z24, Z17, Z1
+	VBROADCASTSD 8(DX), Z25
+	VFMADD231PD Z25, Z16, Z2
+	VFMADD231PD Z25, Z17, Z3
+	VBROADCASTSD 16(DX), Z26
+	VFMADD231PD Z26, Z16, Z4
+	VFMADD231PD Z26, Z17, Z5
+	VBROADCASTSD 24(DX), Z27
+	VFMADD231PD Z27, Z16, Z6
+	VFMADD231PD Z27, Z17, Z7
+	VBROADCASTSD 32(DX), Z24
+	VFMADD231PD Z24, Z16, Z8
+	VFMADD231PD Z24, Z17, Z9
+	VBROADCASTSD 40(DX), Z25
+	VFMADD231PD Z25, Z16, Z10
+	VFMADD231PD Z25, Z17, Z11
+	LEAQ (SI)(R9*1), SI
+	ADDQ $64, DX
+	SUBQ $1, CX
+	JGE odd
+
+rest:
+
+store:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPD Z10, K1, 0(AX)(R8*1)
+	VMOVUPD Z11, K2, 64(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPD Z8, K1, 0(AX)(R8*1)
+	VMOVUPD Z9, K2, 64(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Z6, K1, 0(AX)(R8*1)
+	VMOVUPD Z7, K2, 64(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Z4, K1, 0(AX)(R8*1)
+	VMOVUPD Z5, K2, 64(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z2, K1, 0(AX)(R8*1)
+	VMOVUPD Z3, K2, 64(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z0, K1, 0(AX)(R8*1)
+	VMOVUPD Z1, K2, 64(AX)(R8*1)
+	ADDQ $128, R10
+	ADDQ $128, R8
+	SUBQ $16, BX
+	JG block
+	VZEROUPPER
+	RET
+
+// func streamAcross512Doublesx8(c *streamCall)
+// 8 rows of A by 16 columns.
+TEXT ·streamAcross512Doublesx8(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
+	XORQ R8, R8
+	KXNORQ K1, K1, K1
+	KXNORQ K2, K2, K2
+	KXNORQ K3, K3, K3
+	KXNORQ K4, K4, K4
+	KXNORQ K5, K5, K5
+	KXNORQ K6, K6, K6
+
+block:
+	CMPQ BX, $16
+	JGE full
+	MOVQ $-1, AX
+	BZHIQ BX, AX, AX
+	KMOVQ AX, K5
+	KMOVQ AX, K1
+	SHRQ $8, AX
+	KMOVQ AX, K2
+	SHRQ $8, AX
+	KMOVQ AX, K6
+
+full:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z0
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z2
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z4
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z6
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z8
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z9
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z10
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z11
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z12
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z13
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z14
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z15
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+start0x2:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	JL rest
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
+	JG inside
+	ADDQ streamCall_next(DI), R13
+
+inside:
+	TESTQ $128, R8
+	JNZ odd
+
+loop:
+	VMOVDQU64.Z 0(SI), K1, Z16
+	VMOVDQU64.Z 64(SI), K2, Z17
+	VBROADCASTSD 0(DX), Z24
+	VFMADD231PD Z24, Z16, Z0
+	VFMADD231PD Z24, Z17, Z1
+	VBROADCASTSD 8(DX), Z25
+	VFMADD231PD Z25, Z16, Z2
+	VFMADD231PD Z25, Z17, Z3
+	PREFETCHT0 0(SI)(R13*1)
+	VBROADCASTSD 16(DX), Z26
+	VFMADD231PD Z26, Z16, Z4
+	VFMADD231PD Z26, Z17, Z5
+	VBROADCASTSD 24(DX), Z27
+	VFMADD231PD Z27, Z16, Z6
+	VFMADD231PD Z27, Z17, Z7
+	PREFETCHT0 64(SI)(R13*1)
+	VBROADCASTSD 32(DX), Z24
+	VFMADD231PD Z24, Z16, Z8
+	VFMADD231PD Z24, Z17, Z9
+	VBROADCASTSD 40(DX), Z25
+	VFMADD231PD Z25, Z16, Z10
+	VFMADD231PD Z25, Z17, Z11
+	PREFETCHT0 128(SI)(R13*1)
+	VBROADCASTSD 48(DX), Z26
+	VFMADD231PD Z26, Z16, Z12
+	VFMADD231PD Z26, Z17, Z13
+	VBROADCASTSD 56(DX), Z27
+	VFMADD231PD Z27, Z16, Z14
+	VFMADD231PD Z27, Z17, Z15
+	PREFETCHT0 192(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $64, DX
+	SUBQ $1, CX
+	JGE loop
+	JMP rest
+
+odd:
+	VMOVDQU64.Z 0(SI), K1, Z16
+	VMOVDQU64.Z 64(SI), K2, Z17
+	VBROADCASTSD 0(DX), Z24
+	VFMADD231PD Z24, Z16, Z0
+	VFMADD231PD Z24, Z17, Z1
+	VBROADCASTSD 8(DX), Z25
+	VFMADD231PD Z25, Z16, Z2
+	VFMADD231PD Z25, Z17, Z3
+	VBROADCASTSD 16(DX), Z26
+	VFMADD231PD Z26, Z16, Z4
+	VFMADD231PD Z26, Z17, Z5
+	VBROADCASTSD 24(DX), Z27
+	VFMADD231PD Z27, Z16, Z6
+	VFMADD231PD Z27, Z17, Z7
+	VBROADCASTSD 32(DX), Z24
+	VFMADD231PD Z24, Z16, Z8
+	VFMADD231PD Z24, Z17, Z9
+	VBROADCASTSD 40(DX), Z25
+	VFMADD231PD Z25, Z16, Z10
+	VFMADD231PD Z25, Z17, Z11
+	VBROADCASTSD 48(DX), Z26
+	VFMADD231PD Z26, Z16, Z12
+	VFMADD231PD Z26, Z17, Z13
+	VBROADCASTSD 56(DX), Z27
+	VFMADD231PD Z27, Z16, Z14
+	VFMADD231PD Z27, Z17, Z15
+	LEAQ (SI)(R9*1), SI
+	ADDQ $64, DX
+	SUBQ $1, CX
+	JGE odd
+
+rest:
+
+store:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	VMOVUPD Z14, K1, 0(AX)(R8*1)
+	VMOVUPD Z15, K2, 64(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	VMOVUPD Z12, K1, 0(AX)(R8*1)
+	VMOVUPD Z13, K2, 64(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPD Z10, K1, 0(AX)(R8*1)
+	VMOVUPD Z11, K2, 64(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPD Z8, K1, 0(AX)(R8*1)
+	VMOVUPD Z9, K2, 64(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Z6, K1, 0(AX)(R8*1)
+	VMOVUPD Z7, K2, 64(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Z4, K1, 0(AX)(R8*1)
+	VMOVUPD Z5, K2, 64(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z2, K1, 0(AX)(R8*1)
+	VMOVUPD Z3, K2, 64(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z0, K1, 0(AX)(R8*1)
+	VMOVUPD Z1, K2, 64(AX)(R8*1)
+	ADDQ $128, R10
+	ADDQ $128, R8
+	SUBQ $16, BX
+	JG block
+	VZEROUPPER
+	RET
+
+// func streamAcrossFar512Doublesx8(c *streamCall)
+// 8 rows of A by 16 columns.
+TEXT ·streamAcrossFar512Doublesx8(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
+	XORQ R8, R8
+	KXNORQ K1, K1, K1
+	KXNORQ K2, K2, K2
+	KXNORQ K3, K3, K3
+	KXNORQ K4, K4, K4
+	KXNORQ K5, K5, K5
+	KXNORQ K6, K6, K6
+
+block:
+	CMPQ BX, $16
+	JGE full
+	MOVQ $-1, AX
+	BZHIQ BX, AX, AX
+	KMOVQ AX, K5
+	KMOVQ AX, K1
+	SHRQ $8, AX
+	KMOVQ AX, K2
+	SHRQ $8, AX
+	KMOVQ AX, K6
+
+full:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z0
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z2
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z4
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z6
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z8
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z9
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z10
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z11
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z12
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z13
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VMOVUPD.Z 0(AX)(R8*1), K1, Z14
+	VMOVUPD.Z 64(AX)(R8*1), K2, Z15
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+start0x2:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	JL rest
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
+	JG inside
+	ADDQ streamCall_next(DI), R13
+
+inside:
+	TESTQ $128, R8
+	JNZ odd
+
+loop:
+	VMOVDQU64.Z 0(SI), K1, Z16
+	VMOVDQU64.Z 64(SI), K2, Z17
+	VBROADCASTSD 0(DX), Z24
+	VFMADD231PD Z24, Z16, Z0
+	VFMADD231PD Z24, Z17, Z1
+	VBROADCASTSD 8(DX), Z25
+	VFMADD231PD Z25, Z16, Z2
+	VFMADD231PD Z25, Z17, Z3
+	PREFETCHT1 0(SI)(R13*1)
+	VBROADCASTSD 16(DX), Z26
+	VFMADD231PD Z26, Z16, Z4
+	VFMADD231PD Z26, Z17, Z5
+	VBROADCASTSD 24(DX), Z27
+	VFMADD231PD Z27, Z16, Z6
+	VFMADD231PD Z27, Z17, Z7
+	PREFETCHT1 64(SI)(R13*1)
+	VBROADCASTSD 32(DX), Z24
+	VFMADD231PD Z24, Z16, Z8
+	VFMADD231PD Z24, Z17, Z9
+	VBROADCASTSD 40(DX), Z25
+	VFMADD231PD Z25, Z16, Z10
+	VFMADD231PD Z25, Z17, Z11
+	PREFETCHT1 128(SI)(R13*1)
+	VBROADCASTSD 48(DX), Z26
+	VFMADD231PD Z26, Z16, Z12
+	VFMADD231PD Z26, Z17, Z13
+	VBROADCASTSD 56(DX), Z27
+	VFMADD231PD Z27, Z16, Z14
+	VFMADD231PD Z27, Z17, Z15
+	PREFETCHT1 192(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $64, DX
+	SUBQ $1, CX
+	JGE loop
+	JMP rest
+
+odd:
+	VMOVDQU64.Z 0(SI), K1, Z16
+	VMOVDQU64.Z 64(SI), K2, Z17
+	VBROADCASTSD 0(DX), Z24
+	VFMADD231PD Z24, Z16, Z0
+	VFMADD231PD Z24, Z17, Z1
+	VBROADCASTSD 8(DX), Z25
+	VFMADD231PD Z25, Z16, Z2
+	VFMADD231PD Z25, Z17, Z3
+	VBROADCASTSD 16(DX), Z26
+	VFMADD231PD Z26, Z16, Z4
+	VFMADD231PD Z26, Z17, Z5
+	VBROADCASTSD 24(DX), Z27
+	VFMADD231PD Z27, Z16, Z6
+	VFMADD231PD Z27, Z17, Z7
+	VBROADCASTSD 32(DX), Z24
+	VFMADD231PD Z24, Z16, Z8
+	VFMADD231PD Z24, Z17, Z9
+	VBROADCASTSD 40(DX), Z25
+	VFMADD231PD Z25, Z16, Z10
+	VFMADD231PD Z25, Z17, Z11
+	VBROADCASTSD 48(DX), Z26
+	VFMADD231PD Z26, Z16, Z12
+	VFMADD231PD Z26, Z17, Z13
+	VBROADCASTSD 56(DX), Z27
+	VFMADD231PD Z27, Z16, Z14
+	VFMADD231PD Z27, Z17, Z15
+	LEAQ (SI)(R9*1), SI
+	ADDQ $64, DX
+	SUBQ $1, CX
+	JGE odd
+
+rest:
+
+store:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	VMOVUPD Z14, K1, 0(AX)(R8*1)
+	VMOVUPD Z15, K2, 64(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	VMOVUPD Z12, K1, 0(AX)(R8*1)
+	VMOVUPD Z13, K2, 64(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPD Z10, K1, 0(AX)(R8*1)
+	VMOVUPD Z11, K2, 64(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPD Z8, K1, 0(AX)(R8*1)
+	VMOVUPD Z9, K2, 64(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Z6, K1, 0(AX)(R8*1)
+	VMOVUPD Z7, K2, 64(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Z4, K1, 0(AX)(R8*1)
+	VMOVUPD Z5, K2, 64(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z2, K1, 0(AX)(R8*1)
+	VMOVUPD Z3, K2, 64(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z0, K1, 0(AX)(R8*1)
+	VMOVUPD Z1, K2, 64(AX)(R8*1)
+	ADDQ $128, R10
+	ADDQ $128, R8
+	SUBQ $16, BX
+	JG block
+	VZEROUPPER
+	RET
+
 // func streamAcross256Wordsx1(c *streamCall)
 // 1 rows of A by 64 columns.
 TEXT ·streamAcross256Wordsx1(SB), NOSPLIT, $0-8
@@ -9549,6 +10997,1130 @@ loop1:
 	ADDQ $16, R10
 	ADDQ $32, R8
 	SUBQ $8, BX
+	JMP block1
+
+block0:
+	VZEROUPPER
+	RET
+
+// func streamAcross256Doublesx1(c *streamCall)
+// 1 rows of A by 32 columns.
+TEXT ·streamAcross256Doublesx1(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
+	XORQ R8, R8
+
+block8:
+	CMPQ BX, $32
+	JL block4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x8
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x8
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y0
+	VMOVUPD 32(AX)(R8*1), Y1
+	VMOVUPD 64(AX)(R8*1), Y2
+	VMOVUPD 96(AX)(R8*1), Y3
+	VMOVUPD 128(AX)(R8*1), Y4
+	VMOVUPD 160(AX)(R8*1), Y5
+	VMOVUPD 192(AX)(R8*1), Y6
+	VMOVUPD 224(AX)(R8*1), Y7
+	JMP start0x8
+
+zero0x8:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+
+start0x8:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
+	JG inside
+	ADDQ streamCall_next(DI), R13
+
+inside:
+
+loop8:
+	VBROADCASTSD 0(DX), Y8
+	VMOVUPS 0(SI), Y9
+	VFMADD231PD Y8, Y9, Y0
+	VMOVUPS 32(SI), Y10
+	VFMADD231PD Y8, Y10, Y1
+	PREFETCHT0 0(SI)(R13*1)
+	VMOVUPS 64(SI), Y11
+	VFMADD231PD Y8, Y11, Y2
+	VMOVUPS 96(SI), Y12
+	VFMADD231PD Y8, Y12, Y3
+	PREFETCHT0 64(SI)(R13*1)
+	VMOVUPS 128(SI), Y13
+	VFMADD231PD Y8, Y13, Y4
+	VMOVUPS 160(SI), Y14
+	VFMADD231PD Y8, Y14, Y5
+	PREFETCHT0 128(SI)(R13*1)
+	VMOVUPS 192(SI), Y15
+	VFMADD231PD Y8, Y15, Y6
+	VMOVUPS 224(SI), Y9
+	VFMADD231PD Y8, Y9, Y7
+	PREFETCHT0 192(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $32, DX
+	SUBQ $1, CX
+	JGE loop8
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y0, 0(AX)(R8*1)
+	VMOVUPD Y1, 32(AX)(R8*1)
+	VMOVUPD Y2, 64(AX)(R8*1)
+	VMOVUPD Y3, 96(AX)(R8*1)
+	VMOVUPD Y4, 128(AX)(R8*1)
+	VMOVUPD Y5, 160(AX)(R8*1)
+	VMOVUPD Y6, 192(AX)(R8*1)
+	VMOVUPD Y7, 224(AX)(R8*1)
+	ADDQ $256, R10
+	ADDQ $256, R8
+	SUBQ $32, BX
+	JMP block8
+
+block4:
+	CMPQ BX, $16
+	JL block2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x4
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y0
+	VMOVUPD 32(AX)(R8*1), Y1
+	VMOVUPD 64(AX)(R8*1), Y2
+	VMOVUPD 96(AX)(R8*1), Y3
+	JMP start0x4
+
+zero0x4:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+
+start0x4:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop4:
+	VBROADCASTSD 0(DX), Y4
+	VMOVUPS 0(SI), Y5
+	VFMADD231PD Y4, Y5, Y0
+	VMOVUPS 32(SI), Y6
+	VFMADD231PD Y4, Y6, Y1
+	VMOVUPS 64(SI), Y7
+	VFMADD231PD Y4, Y7, Y2
+	VMOVUPS 96(SI), Y8
+	VFMADD231PD Y4, Y8, Y3
+	LEAQ (SI)(R9*1), SI
+	ADDQ $32, DX
+	SUBQ $1, CX
+	JGE loop4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y0, 0(AX)(R8*1)
+	VMOVUPD Y1, 32(AX)(R8*1)
+	VMOVUPD Y2, 64(AX)(R8*1)
+	VMOVUPD Y3, 96(AX)(R8*1)
+	ADDQ $128, R10
+	ADDQ $128, R8
+	SUBQ $16, BX
+	JMP block4
+
+block2:
+	CMPQ BX, $8
+	JL block1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y0
+	VMOVUPD 32(AX)(R8*1), Y1
+	JMP start0x2
+
+zero0x2:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+
+start0x2:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop2:
+	VBROADCASTSD 0(DX), Y2
+	VMOVUPS 0(SI), Y3
+	VFMADD231PD Y2, Y3, Y0
+	VMOVUPS 32(SI), Y4
+	VFMADD231PD Y2, Y4, Y1
+	LEAQ (SI)(R9*1), SI
+	ADDQ $32, DX
+	SUBQ $1, CX
+	JGE loop2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y0, 0(AX)(R8*1)
+	VMOVUPD Y1, 32(AX)(R8*1)
+	ADDQ $64, R10
+	ADDQ $64, R8
+	SUBQ $8, BX
+	JMP block2
+
+block1:
+	CMPQ BX, $4
+	JL block0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y0
+	JMP start0x1
+
+zero0x1:
+	VXORPD Y0, Y0, Y0
+
+start0x1:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop1:
+	VBROADCASTSD 0(DX), Y1
+	VMOVUPS 0(SI), Y2
+	VFMADD231PD Y1, Y2, Y0
+	LEAQ (SI)(R9*1), SI
+	ADDQ $32, DX
+	SUBQ $1, CX
+	JGE loop1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y0, 0(AX)(R8*1)
+	ADDQ $32, R10
+	ADDQ $32, R8
+	SUBQ $4, BX
+	JMP block1
+
+block0:
+	VZEROUPPER
+	RET
+
+// func streamAcrossFar256Doublesx1(c *streamCall)
+// 1 rows of A by 32 columns.
+TEXT ·streamAcrossFar256Doublesx1(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
+	XORQ R8, R8
+
+block8:
+	CMPQ BX, $32
+	JL block4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x8
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x8
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y0
+	VMOVUPD 32(AX)(R8*1), Y1
+	VMOVUPD 64(AX)(R8*1), Y2
+	VMOVUPD 96(AX)(R8*1), Y3
+	VMOVUPD 128(AX)(R8*1), Y4
+	VMOVUPD 160(AX)(R8*1), Y5
+	VMOVUPD 192(AX)(R8*1), Y6
+	VMOVUPD 224(AX)(R8*1), Y7
+	JMP start0x8
+
+zero0x8:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+
+start0x8:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
+	JG inside
+	ADDQ streamCall_next(DI), R13
+
+inside:
+
+loop8:
+	VBROADCASTSD 0(DX), Y8
+	VMOVUPS 0(SI), Y9
+	VFMADD231PD Y8, Y9, Y0
+	VMOVUPS 32(SI), Y10
+	VFMADD231PD Y8, Y10, Y1
+	PREFETCHT1 0(SI)(R13*1)
+	VMOVUPS 64(SI), Y11
+	VFMADD231PD Y8, Y11, Y2
+	VMOVUPS 96(SI), Y12
+	VFMADD231PD Y8, Y12, Y3
+	PREFETCHT1 64(SI)(R13*1)
+	VMOVUPS 128(SI), Y13
+	VFMADD231PD Y8, Y13, Y4
+	VMOVUPS 160(SI), Y14
+	VFMADD231PD Y8, Y14, Y5
+	PREFETCHT1 128(SI)(R13*1)
+	VMOVUPS 192(SI), Y15
+	VFMADD231PD Y8, Y15, Y6
+	VMOVUPS 224(SI), Y9
+	VFMADD231PD Y8, Y9, Y7
+	PREFETCHT1 192(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $32, DX
+	SUBQ $1, CX
+	JGE loop8
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y0, 0(AX)(R8*1)
+	VMOVUPD Y1, 32(AX)(R8*1)
+	VMOVUPD Y2, 64(AX)(R8*1)
+	VMOVUPD Y3, 96(AX)(R8*1)
+	VMOVUPD Y4, 128(AX)(R8*1)
+	VMOVUPD Y5, 160(AX)(R8*1)
+	VMOVUPD Y6, 192(AX)(R8*1)
+	VMOVUPD Y7, 224(AX)(R8*1)
+	ADDQ $256, R10
+	ADDQ $256, R8
+	SUBQ $32, BX
+	JMP block8
+
+block4:
+	CMPQ BX, $16
+	JL block2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x4
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y0
+	VMOVUPD 32(AX)(R8*1), Y1
+	VMOVUPD 64(AX)(R8*1), Y2
+	VMOVUPD 96(AX)(R8*1), Y3
+	JMP start0x4
+
+zero0x4:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+
+start0x4:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop4:
+	VBROADCASTSD 0(DX), Y4
+	VMOVUPS 0(SI), Y5
+	VFMADD231PD Y4, Y5, Y0
+	VMOVUPS 32(SI), Y6
+	VFMADD231PD Y4, Y6, Y1
+	VMOVUPS 64(SI), Y7
+	VFMADD231PD Y4, Y7, Y2
+	VMOVUPS 96(SI), Y8
+	VFMADD231PD Y4, Y8, Y3
+	LEAQ (SI)(R9*1), SI
+	ADDQ $32, DX
+	SUBQ $1, CX
+	JGE loop4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y0, 0(AX)(R8*1)
+	VMOVUPD Y1, 32(AX)(R8*1)
+	VMOVUPD Y2, 64(AX)(R8*1)
+	VMOVUPD Y3, 96(AX)(R8*1)
+	ADDQ $128, R10
+	ADDQ $128, R8
+	SUBQ $16, BX
+	JMP block4
+
+block2:
+	CMPQ BX, $8
+	JL block1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y0
+	VMOVUPD 32(AX)(R8*1), Y1
+	JMP start0x2
+
+zero0x2:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+
+start0x2:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop2:
+	VBROADCASTSD 0(DX), Y2
+	VMOVUPS 0(SI), Y3
+	VFMADD231PD Y2, Y3, Y0
+	VMOVUPS 32(SI), Y4
+	VFMADD231PD Y2, Y4, Y1
+	LEAQ (SI)(R9*1), SI
+	ADDQ $32, DX
+	SUBQ $1, CX
+	JGE loop2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y0, 0(AX)(R8*1)
+	VMOVUPD Y1, 32(AX)(R8*1)
+	ADDQ $64, R10
+	ADDQ $64, R8
+	SUBQ $8, BX
+	JMP block2
+
+block1:
+	CMPQ BX, $4
+	JL block0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y0
+	JMP start0x1
+
+zero0x1:
+	VXORPD Y0, Y0, Y0
+
+start0x1:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop1:
+	VBROADCASTSD 0(DX), Y1
+	VMOVUPS 0(SI), Y2
+	VFMADD231PD Y1, Y2, Y0
+	LEAQ (SI)(R9*1), SI
+	ADDQ $32, DX
+	SUBQ $1, CX
+	JGE loop1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y0, 0(AX)(R8*1)
+	ADDQ $32, R10
+	ADDQ $32, R8
+	SUBQ $4, BX
+	JMP block1
+
+block0:
+	VZEROUPPER
+	RET
+
+// func streamAcross256Doublesx2(c *streamCall)
+// 2 rows of A by 16 columns.
+TEXT ·streamAcross256Doublesx2(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
+	XORQ R8, R8
+
+block4:
+	CMPQ BX, $16
+	JL block2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x4
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y0
+	VMOVUPD 32(AX)(R8*1), Y1
+	VMOVUPD 64(AX)(R8*1), Y2
+	VMOVUPD 96(AX)(R8*1), Y3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y4
+	VMOVUPD 32(AX)(R8*1), Y5
+	VMOVUPD 64(AX)(R8*1), Y6
+	VMOVUPD 96(AX)(R8*1), Y7
+	JMP start0x4
+
+zero0x4:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+
+start0x4:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
+	JG inside
+	ADDQ streamCall_next(DI), R13
+
+inside:
+
+loop4:
+	VBROADCASTSD 0(DX), Y8
+	VBROADCASTSD 8(DX), Y9
+	VMOVUPS 0(SI), Y10
+	VFMADD231PD Y8, Y10, Y0
+	VFMADD231PD Y9, Y10, Y4
+	VMOVUPS 32(SI), Y11
+	VFMADD231PD Y8, Y11, Y1
+	VFMADD231PD Y9, Y11, Y5
+	PREFETCHT0 0(SI)(R13*1)
+	VMOVUPS 64(SI), Y12
+	VFMADD231PD Y8, Y12, Y2
+	VFMADD231PD Y9, Y12, Y6
+	VMOVUPS 96(SI), Y13
+	VFMADD231PD Y8, Y13, Y3
+	VFMADD231PD Y9, Y13, Y7
+	PREFETCHT0 64(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $32, DX
+	SUBQ $1, CX
+	JGE loop4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Y4, 0(AX)(R8*1)
+	VMOVUPD Y5, 32(AX)(R8*1)
+	VMOVUPD Y6, 64(AX)(R8*1)
+	VMOVUPD Y7, 96(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y0, 0(AX)(R8*1)
+	VMOVUPD Y1, 32(AX)(R8*1)
+	VMOVUPD Y2, 64(AX)(R8*1)
+	VMOVUPD Y3, 96(AX)(R8*1)
+	ADDQ $128, R10
+	ADDQ $128, R8
+	SUBQ $16, BX
+	JMP block4
+
+block2:
+	CMPQ BX, $8
+	JL block1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y0
+	VMOVUPD 32(AX)(R8*1), Y1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y2
+	VMOVUPD 32(AX)(R8*1), Y3
+	JMP start0x2
+
+zero0x2:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+
+start0x2:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop2:
+	VBROADCASTSD 0(DX), Y4
+	VBROADCASTSD 8(DX), Y5
+	VMOVUPS 0(SI), Y6
+	VFMADD231PD Y4, Y6, Y0
+	VFMADD231PD Y5, Y6, Y2
+	VMOVUPS 32(SI), Y7
+	VFMADD231PD Y4, Y7, Y1
+	VFMADD231PD Y5, Y7, Y3
+	LEAQ (SI)(R9*1), SI
+	ADDQ $32, DX
+	SUBQ $1, CX
+	JGE loop2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Y2, 0(AX)(R8*1)
+	VMOVUPD Y3, 32(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y0, 0(AX)(R8*1)
+	VMOVUPD Y1, 32(AX)(R8*1)
+	ADDQ $64, R10
+	ADDQ $64, R8
+	SUBQ $8, BX
+	JMP block2
+
+block1:
+	CMPQ BX, $4
+	JL block0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y1
+	JMP start0x1
+
+zero0x1:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+
+start0x1:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop1:
+	VBROADCASTSD 0(DX), Y2
+	VBROADCASTSD 8(DX), Y3
+	VMOVUPS 0(SI), Y4
+	VFMADD231PD Y2, Y4, Y0
+	VFMADD231PD Y3, Y4, Y1
+	LEAQ (SI)(R9*1), SI
+	ADDQ $32, DX
+	SUBQ $1, CX
+	JGE loop1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Y1, 0(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y0, 0(AX)(R8*1)
+	ADDQ $32, R10
+	ADDQ $32, R8
+	SUBQ $4, BX
+	JMP block1
+
+block0:
+	VZEROUPPER
+	RET
+
+// func streamAcrossFar256Doublesx2(c *streamCall)
+// 2 rows of A by 16 columns.
+TEXT ·streamAcrossFar256Doublesx2(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
+	XORQ R8, R8
+
+block4:
+	CMPQ BX, $16
+	JL block2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x4
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y0
+	VMOVUPD 32(AX)(R8*1), Y1
+	VMOVUPD 64(AX)(R8*1), Y2
+	VMOVUPD 96(AX)(R8*1), Y3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y4
+	VMOVUPD 32(AX)(R8*1), Y5
+	VMOVUPD 64(AX)(R8*1), Y6
+	VMOVUPD 96(AX)(R8*1), Y7
+	JMP start0x4
+
+zero0x4:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+
+start0x4:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
+	JG inside
+	ADDQ streamCall_next(DI), R13
+
+inside:
+
+loop4:
+	VBROADCASTSD 0(DX), Y8
+	VBROADCASTSD 8(DX), Y9
+	VMOVUPS 0(SI), Y10
+	VFMADD231PD Y8, Y10, Y0
+	VFMADD231PD Y9, Y10, Y4
+	VMOVUPS 32(SI), Y11
+	VFMADD231PD Y8, Y11, Y1
+	VFMADD231PD Y9, Y11, Y5
+	PREFETCHT1 0(SI)(R13*1)
+	VMOVUPS 64(SI), Y12
+	VFMADD231PD Y8, Y12, Y2
+	VFMADD231PD Y9, Y12, Y6
+	VMOVUPS 96(SI), Y13
+	VFMADD231PD Y8, Y13, Y3
+	VFMADD231PD Y9, Y13, Y7
+	PREFETCHT1 64(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $32, DX
+	SUBQ $1, CX
+	JGE loop4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Y4, 0(AX)(R8*1)
+	VMOVUPD Y5, 32(AX)(R8*1)
+	VMOVUPD Y6, 64(AX)(R8*1)
+	VMOVUPD Y7, 96(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y0, 0(AX)(R8*1)
+	VMOVUPD Y1, 32(AX)(R8*1)
+	VMOVUPD Y2, 64(AX)(R8*1)
+	VMOVUPD Y3, 96(AX)(R8*1)
+	ADDQ $128, R10
+	ADDQ $128, R8
+	SUBQ $16, BX
+	JMP block4
+
+block2:
+	CMPQ BX, $8
+	JL block1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y0
+	VMOVUPD 32(AX)(R8*1), Y1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y2
+	VMOVUPD 32(AX)(R8*1), Y3
+	JMP start0x2
+
+zero0x2:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+
+start0x2:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop2:
+	VBROADCASTSD 0(DX), Y4
+	VBROADCASTSD 8(DX), Y5
+	VMOVUPS 0(SI), Y6
+	VFMADD231PD Y4, Y6, Y0
+	VFMADD231PD Y5, Y6, Y2
+	VMOVUPS 32(SI), Y7
+	VFMADD231PD Y4, Y7, Y1
+	VFMADD231PD Y5, Y7, Y3
+	LEAQ (SI)(R9*1), SI
+	ADDQ $32, DX
+	SUBQ $1, CX
+	JGE loop2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Y2, 0(AX)(R8*1)
+	VMOVUPD Y3, 32(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y0, 0(AX)(R8*1)
+	VMOVUPD Y1, 32(AX)(R8*1)
+	ADDQ $64, R10
+	ADDQ $64, R8
+	SUBQ $8, BX
+	JMP block2
+
+block1:
+	CMPQ BX, $4
+	JL block0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y1
+	JMP start0x1
+
+zero0x1:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+
+start0x1:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop1:
+	VBROADCASTSD 0(DX), Y2
+	VBROADCASTSD 8(DX), Y3
+	VMOVUPS 0(SI), Y4
+	VFMADD231PD Y2, Y4, Y0
+	VFMADD231PD Y3, Y4, Y1
+	LEAQ (SI)(R9*1), SI
+	ADDQ $32, DX
+	SUBQ $1, CX
+	JGE loop1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Y1, 0(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y0, 0(AX)(R8*1)
+	ADDQ $32, R10
+	ADDQ $32, R8
+	SUBQ $4, BX
+	JMP block1
+
+block0:
+	VZEROUPPER
+	RET
+
+// func streamAcross256Doublesx4(c *streamCall)
+// 4 rows of A by 8 columns.
+TEXT ·streamAcross256Doublesx4(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
+	XORQ R8, R8
+
+block2:
+	CMPQ BX, $8
+	JL block1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y0
+	VMOVUPD 32(AX)(R8*1), Y1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y2
+	VMOVUPD 32(AX)(R8*1), Y3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y4
+	VMOVUPD 32(AX)(R8*1), Y5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y6
+	VMOVUPD 32(AX)(R8*1), Y7
+	JMP start0x2
+
+zero0x2:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+
+start0x2:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
+	JG inside
+	ADDQ streamCall_next(DI), R13
+
+inside:
+
+loop2:
+	VBROADCASTSD 0(DX), Y8
+	VBROADCASTSD 8(DX), Y9
+	VBROADCASTSD 16(DX), Y10
+	VBROADCASTSD 24(DX), Y11
+	VMOVUPS 0(SI), Y12
+	VFMADD231PD Y8, Y12, Y0
+	VFMADD231PD Y9, Y12, Y2
+	VFMADD231PD Y10, Y12, Y4
+	VFMADD231PD Y11, Y12, Y6
+	VMOVUPS 32(SI), Y13
+	VFMADD231PD Y8, Y13, Y1
+	VFMADD231PD Y9, Y13, Y3
+	VFMADD231PD Y10, Y13, Y5
+	VFMADD231PD Y11, Y13, Y7
+	PREFETCHT0 0(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $32, DX
+	SUBQ $1, CX
+	JGE loop2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Y6, 0(AX)(R8*1)
+	VMOVUPD Y7, 32(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Y4, 0(AX)(R8*1)
+	VMOVUPD Y5, 32(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Y2, 0(AX)(R8*1)
+	VMOVUPD Y3, 32(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y0, 0(AX)(R8*1)
+	VMOVUPD Y1, 32(AX)(R8*1)
+	ADDQ $64, R10
+	ADDQ $64, R8
+	SUBQ $8, BX
+	JMP block2
+
+block1:
+	CMPQ BX, $4
+	JL block0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y3
+	JMP start0x1
+
+zero0x1:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+
+start0x1:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop1:
+	VBROADCASTSD 0(DX), Y4
+	VBROADCASTSD 8(DX), Y5
+	VBROADCASTSD 16(DX), Y6
+	VBROADCASTSD 24(DX), Y7
+	VMOVUPS 0(SI), Y8
+	VFMADD231PD Y4, Y8, Y0
+	VFMADD231PD Y5, Y8, Y1
+	VFMADD231PD Y6, Y8, Y2
+	VFMADD231PD Y7, Y8, Y3
+	LEAQ (SI)(R9*1), SI
+	ADDQ $32, DX
+	SUBQ $1, CX
+	JGE loop1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Y3, 0(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Y2, 0(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Y1, 0(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y0, 0(AX)(R8*1)
+	ADDQ $32, R10
+	ADDQ $32, R8
+	SUBQ $4, BX
+	JMP block1
+
+block0:
+	VZEROUPPER
+	RET
+
+// func streamAcrossFar256Doublesx4(c *streamCall)
+// 4 rows of A by 8 columns.
+TEXT ·streamAcrossFar256Doublesx4(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), R10
+	MOVQ streamCall_k(DI), R11
+	MOVQ streamCall_n(DI), BX
+	XORQ R8, R8
+
+block2:
+	CMPQ BX, $8
+	JL block1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y0
+	VMOVUPD 32(AX)(R8*1), Y1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y2
+	VMOVUPD 32(AX)(R8*1), Y3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y4
+	VMOVUPD 32(AX)(R8*1), Y5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y6
+	VMOVUPD 32(AX)(R8*1), Y7
+	JMP start0x2
+
+zero0x2:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+
+start0x2:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	MOVQ streamCall_ahead(DI), R13
+	CMPQ BX, streamCall_near(DI)
+	JG inside
+	ADDQ streamCall_next(DI), R13
+
+inside:
+
+loop2:
+	VBROADCASTSD 0(DX), Y8
+	VBROADCASTSD 8(DX), Y9
+	VBROADCASTSD 16(DX), Y10
+	VBROADCASTSD 24(DX), Y11
+	VMOVUPS 0(SI), Y12
+	VFMADD231PD Y8, Y12, Y0
+	VFMADD231PD Y9, Y12, Y2
+	VFMADD231PD Y10, Y12, Y4
+	VFMADD231PD Y11, Y12, Y6
+	VMOVUPS 32(SI), Y13
+	VFMADD231PD Y8, Y13, Y1
+	VFMADD231PD Y9, Y13, Y3
+	VFMADD231PD Y10, Y13, Y5
+	VFMADD231PD Y11, Y13, Y7
+	PREFETCHT1 0(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $32, DX
+	SUBQ $1, CX
+	JGE loop2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Y6, 0(AX)(R8*1)
+	VMOVUPD Y7, 32(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Y4, 0(AX)(R8*1)
+	VMOVUPD Y5, 32(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Y2, 0(AX)(R8*1)
+	VMOVUPD Y3, 32(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y0, 0(AX)(R8*1)
+	VMOVUPD Y1, 32(AX)(R8*1)
+	ADDQ $64, R10
+	ADDQ $64, R8
+	SUBQ $8, BX
+	JMP block2
+
+block1:
+	CMPQ BX, $4
+	JL block0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPD 0(AX)(R8*1), Y3
+	JMP start0x1
+
+zero0x1:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+
+start0x1:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop1:
+	VBROADCASTSD 0(DX), Y4
+	VBROADCASTSD 8(DX), Y5
+	VBROADCASTSD 16(DX), Y6
+	VBROADCASTSD 24(DX), Y7
+	VMOVUPS 0(SI), Y8
+	VFMADD231PD Y4, Y8, Y0
+	VFMADD231PD Y5, Y8, Y1
+	VFMADD231PD Y6, Y8, Y2
+	VFMADD231PD Y7, Y8, Y3
+	LEAQ (SI)(R9*1), SI
+	ADDQ $32, DX
+	SUBQ $1, CX
+	JGE loop1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Y3, 0(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Y2, 0(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Y1, 0(AX)(R8*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y0, 0(AX)(R8*1)
+	ADDQ $32, R10
+	ADDQ $32, R8
+	SUBQ $4, BX
 	JMP block1
 
 block0:

@@ -104,6 +104,31 @@ func streamAlong512F16x6(c *streamCall)
 //go:noescape
 func streamAlong512F16x8(c *streamCall)
 
+// 1 rows of A by 16 columns.
+//
+//go:noescape
+func streamAlong512Doublesx1(c *streamCall)
+
+// 2 rows of A by 16 columns.
+//
+//go:noescape
+func streamAlong512Doublesx2(c *streamCall)
+
+// 4 rows of A by 16 columns.
+//
+//go:noescape
+func streamAlong512Doublesx4(c *streamCall)
+
+// 6 rows of A by 8 columns.
+//
+//go:noescape
+func streamAlong512Doublesx6(c *streamCall)
+
+// 8 rows of A by 8 columns.
+//
+//go:noescape
+func streamAlong512Doublesx8(c *streamCall)
+
 // 1 rows of A by 32 columns.
 //
 //go:noescape
@@ -149,6 +174,26 @@ func streamAlongFar512Wordsx6(c *streamCall)
 //go:noescape
 func streamAlongFar512Wordsx8(c *streamCall)
 
+// 2 rows of A by 16 columns.
+//
+//go:noescape
+func streamAlongFar512Doublesx2(c *streamCall)
+
+// 4 rows of A by 16 columns.
+//
+//go:noescape
+func streamAlongFar512Doublesx4(c *streamCall)
+
+// 6 rows of A by 8 columns.
+//
+//go:noescape
+func streamAlongFar512Doublesx6(c *streamCall)
+
+// 8 rows of A by 8 columns.
+//
+//go:noescape
+func streamAlongFar512Doublesx8(c *streamCall)
+
 // 16 rows of A by 16 columns.
 //
 //go:noescape
@@ -168,6 +213,16 @@ func streamAlong512Wordsx16(c *streamCall)
 //
 //go:noescape
 func streamAlongFar512Wordsx16(c *streamCall)
+
+// 16 rows of A by 8 columns.
+//
+//go:noescape
+func streamAlong512Doublesx16(c *streamCall)
+
+// 16 rows of A by 8 columns.
+//
+//go:noescape
+func streamAlongFar512Doublesx16(c *streamCall)
 
 // 1 rows of A by 32 columns.
 //
@@ -258,3 +313,33 @@ func streamAlong256F16x4(c *streamCall)
 //
 //go:noescape
 func streamAlongFar256F16x4(c *streamCall)
+
+// 1 rows of A by 16 columns.
+//
+//go:noescape
+func streamAlong256Doublesx1(c *streamCall)
+
+// 1 rows of A by 16 columns.
+//
+//go:noescape
+func streamAlongFar256Doublesx1(c *streamCall)
+
+// 2 rows of A by 16 columns.
+//
+//go:noescape
+func streamAlong256Doublesx2(c *streamCall)
+
+// 2 rows of A by 16 columns.
+//
+//go:noescape
+func streamAlongFar256Doublesx2(c *streamCall)
+
+// 4 rows of A by 8 columns.
+//
+//go:noescape
+func streamAlong256Doublesx4(c *streamCall)
+
+// 4 rows of A by 8 columns.
+//
+//go:noescape
+func streamAlongFar256Doublesx4(c *streamCall)

@@ -7913,6 +7913,1151 @@ added0x1:
 	VZEROUPPER
 	RET
 
+// func streamAlong512Doublesx1(c *streamCall)
+// 1 rows of A by 16 columns.
+TEXT ·streamAlong512Doublesx1(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+start:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
+
+loop:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z4, Z4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y6
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z6, Z6
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z5, Z5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z7, Z7
+	VUNPCKLPD Z1, Z0, Z16
+	VUNPCKHPD Z1, Z0, Z17
+	VUNPCKLPD Z3, Z2, Z18
+	VUNPCKHPD Z3, Z2, Z19
+	VSHUFF64X2 $0x88, Z18, Z16, Z0
+	VSHUFF64X2 $0x88, Z19, Z17, Z1
+	VSHUFF64X2 $0xdd, Z18, Z16, Z2
+	VSHUFF64X2 $0xdd, Z19, Z17, Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST (DX), Z0, Z24
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 64(DX), Z1, Z24
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 128(DX), Z2, Z24
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 192(DX), Z3, Z24
+	VUNPCKLPD Z5, Z4, Z16
+	VUNPCKHPD Z5, Z4, Z17
+	VUNPCKLPD Z7, Z6, Z18
+	VUNPCKHPD Z7, Z6, Z19
+	VSHUFF64X2 $0x88, Z18, Z16, Z4
+	VSHUFF64X2 $0x88, Z19, Z17, Z5
+	VSHUFF64X2 $0xdd, Z18, Z16, Z6
+	VSHUFF64X2 $0xdd, Z19, Z17, Z7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 256(DX), Z4, Z24
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 320(DX), Z5, Z24
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 384(DX), Z6, Z24
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 448(DX), Z7, Z24
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
+	CMPQ streamCall_lone(DI), $0
+	JNE next
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y0
+	VMOVUPS 32(AX)(BX*1), Y4
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z4, Z4
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y2
+	VMOVUPS 32(AX)(BX*1), Y6
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z6, Z6
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y1
+	VMOVUPS 32(AX)(BX*1), Y5
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z5, Z5
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y3
+	VMOVUPS 32(AX)(BX*1), Y7
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z7, Z7
+	VUNPCKLPD Z1, Z0, Z16
+	VUNPCKHPD Z1, Z0, Z17
+	VUNPCKLPD Z3, Z2, Z18
+	VUNPCKHPD Z3, Z2, Z19
+	VSHUFF64X2 $0x88, Z18, Z16, Z0
+	VSHUFF64X2 $0x88, Z19, Z17, Z1
+	VSHUFF64X2 $0xdd, Z18, Z16, Z2
+	VSHUFF64X2 $0xdd, Z19, Z17, Z3
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PD.BCST (R9), Z0, Z25
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PD.BCST 64(R9), Z1, Z25
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PD.BCST 128(R9), Z2, Z25
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PD.BCST 192(R9), Z3, Z25
+	VUNPCKLPD Z5, Z4, Z16
+	VUNPCKHPD Z5, Z4, Z17
+	VUNPCKLPD Z7, Z6, Z18
+	VUNPCKHPD Z7, Z6, Z19
+	VSHUFF64X2 $0x88, Z18, Z16, Z4
+	VSHUFF64X2 $0x88, Z19, Z17, Z5
+	VSHUFF64X2 $0xdd, Z18, Z16, Z6
+	VSHUFF64X2 $0xdd, Z19, Z17, Z7
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PD.BCST 256(R9), Z4, Z25
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PD.BCST 320(R9), Z5, Z25
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PD.BCST 384(R9), Z6, Z25
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PD.BCST 448(R9), Z7, Z25
+	ADDQ $512, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R11
+
+next:
+	DECQ streamCall_k(DI)
+	JZ sums
+	DECQ streamCall_left(DI)
+	JNZ loop
+
+sums:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Z24, Z24
+
+added0x1:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Z25, Z25
+
+added1x1:
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z25, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z24, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	CMPQ streamCall_k(DI), $0
+	JNE start
+	SUBQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamAlong512Doublesx2(c *streamCall)
+// 2 rows of A by 16 columns.
+TEXT ·streamAlong512Doublesx2(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+start:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
+
+loop:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z4, Z4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y6
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z6, Z6
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z5, Z5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z7, Z7
+	VUNPCKLPD Z1, Z0, Z16
+	VUNPCKHPD Z1, Z0, Z17
+	VUNPCKLPD Z3, Z2, Z18
+	VUNPCKHPD Z3, Z2, Z19
+	VSHUFF64X2 $0x88, Z18, Z16, Z0
+	VSHUFF64X2 $0x88, Z19, Z17, Z1
+	VSHUFF64X2 $0xdd, Z18, Z16, Z2
+	VSHUFF64X2 $0xdd, Z19, Z17, Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST (DX), Z0, Z24
+	VFMADD231PD.BCST 8(DX), Z0, Z25
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 64(DX), Z1, Z24
+	VFMADD231PD.BCST 72(DX), Z1, Z25
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 128(DX), Z2, Z24
+	VFMADD231PD.BCST 136(DX), Z2, Z25
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 192(DX), Z3, Z24
+	VFMADD231PD.BCST 200(DX), Z3, Z25
+	VUNPCKLPD Z5, Z4, Z16
+	VUNPCKHPD Z5, Z4, Z17
+	VUNPCKLPD Z7, Z6, Z18
+	VUNPCKHPD Z7, Z6, Z19
+	VSHUFF64X2 $0x88, Z18, Z16, Z4
+	VSHUFF64X2 $0x88, Z19, Z17, Z5
+	VSHUFF64X2 $0xdd, Z18, Z16, Z6
+	VSHUFF64X2 $0xdd, Z19, Z17, Z7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 256(DX), Z4, Z24
+	VFMADD231PD.BCST 264(DX), Z4, Z25
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 320(DX), Z5, Z24
+	VFMADD231PD.BCST 328(DX), Z5, Z25
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 384(DX), Z6, Z24
+	VFMADD231PD.BCST 392(DX), Z6, Z25
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 448(DX), Z7, Z24
+	VFMADD231PD.BCST 456(DX), Z7, Z25
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
+	CMPQ streamCall_lone(DI), $0
+	JNE next
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y0
+	VMOVUPS 32(AX)(BX*1), Y4
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z4, Z4
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y2
+	VMOVUPS 32(AX)(BX*1), Y6
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z6, Z6
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y1
+	VMOVUPS 32(AX)(BX*1), Y5
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z5, Z5
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y3
+	VMOVUPS 32(AX)(BX*1), Y7
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z7, Z7
+	VUNPCKLPD Z1, Z0, Z16
+	VUNPCKHPD Z1, Z0, Z17
+	VUNPCKLPD Z3, Z2, Z18
+	VUNPCKHPD Z3, Z2, Z19
+	VSHUFF64X2 $0x88, Z18, Z16, Z0
+	VSHUFF64X2 $0x88, Z19, Z17, Z1
+	VSHUFF64X2 $0xdd, Z18, Z16, Z2
+	VSHUFF64X2 $0xdd, Z19, Z17, Z3
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PD.BCST (R9), Z0, Z26
+	VFMADD231PD.BCST 8(R9), Z0, Z27
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PD.BCST 64(R9), Z1, Z26
+	VFMADD231PD.BCST 72(R9), Z1, Z27
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PD.BCST 128(R9), Z2, Z26
+	VFMADD231PD.BCST 136(R9), Z2, Z27
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PD.BCST 192(R9), Z3, Z26
+	VFMADD231PD.BCST 200(R9), Z3, Z27
+	VUNPCKLPD Z5, Z4, Z16
+	VUNPCKHPD Z5, Z4, Z17
+	VUNPCKLPD Z7, Z6, Z18
+	VUNPCKHPD Z7, Z6, Z19
+	VSHUFF64X2 $0x88, Z18, Z16, Z4
+	VSHUFF64X2 $0x88, Z19, Z17, Z5
+	VSHUFF64X2 $0xdd, Z18, Z16, Z6
+	VSHUFF64X2 $0xdd, Z19, Z17, Z7
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PD.BCST 256(R9), Z4, Z26
+	VFMADD231PD.BCST 264(R9), Z4, Z27
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PD.BCST 320(R9), Z5, Z26
+	VFMADD231PD.BCST 328(R9), Z5, Z27
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PD.BCST 384(R9), Z6, Z26
+	VFMADD231PD.BCST 392(R9), Z6, Z27
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PD.BCST 448(R9), Z7, Z26
+	VFMADD231PD.BCST 456(R9), Z7, Z27
+	ADDQ $512, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R11
+
+next:
+	DECQ streamCall_k(DI)
+	JZ sums
+	DECQ streamCall_left(DI)
+	JNZ loop
+
+sums:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Z24, Z24
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD (AX), Z25, Z25
+
+added0x1:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Z26, Z26
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD (AX), Z27, Z27
+
+added1x1:
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z27, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z26, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z25, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z24, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	CMPQ streamCall_k(DI), $0
+	JNE start
+	SUBQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamAlong512Doublesx4(c *streamCall)
+// 4 rows of A by 16 columns.
+TEXT ·streamAlong512Doublesx4(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+start:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
+
+loop:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z4, Z4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y6
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z6, Z6
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z5, Z5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z7, Z7
+	VUNPCKLPD Z1, Z0, Z16
+	VUNPCKHPD Z1, Z0, Z17
+	VUNPCKLPD Z3, Z2, Z18
+	VUNPCKHPD Z3, Z2, Z19
+	VSHUFF64X2 $0x88, Z18, Z16, Z0
+	VSHUFF64X2 $0x88, Z19, Z17, Z1
+	VSHUFF64X2 $0xdd, Z18, Z16, Z2
+	VSHUFF64X2 $0xdd, Z19, Z17, Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST (DX), Z0, Z24
+	VFMADD231PD.BCST 8(DX), Z0, Z25
+	VFMADD231PD.BCST 16(DX), Z0, Z26
+	VFMADD231PD.BCST 24(DX), Z0, Z27
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 64(DX), Z1, Z24
+	VFMADD231PD.BCST 72(DX), Z1, Z25
+	VFMADD231PD.BCST 80(DX), Z1, Z26
+	VFMADD231PD.BCST 88(DX), Z1, Z27
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 128(DX), Z2, Z24
+	VFMADD231PD.BCST 136(DX), Z2, Z25
+	VFMADD231PD.BCST 144(DX), Z2, Z26
+	VFMADD231PD.BCST 152(DX), Z2, Z27
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 192(DX), Z3, Z24
+	VFMADD231PD.BCST 200(DX), Z3, Z25
+	VFMADD231PD.BCST 208(DX), Z3, Z26
+	VFMADD231PD.BCST 216(DX), Z3, Z27
+	VUNPCKLPD Z5, Z4, Z16
+	VUNPCKHPD Z5, Z4, Z17
+	VUNPCKLPD Z7, Z6, Z18
+	VUNPCKHPD Z7, Z6, Z19
+	VSHUFF64X2 $0x88, Z18, Z16, Z4
+	VSHUFF64X2 $0x88, Z19, Z17, Z5
+	VSHUFF64X2 $0xdd, Z18, Z16, Z6
+	VSHUFF64X2 $0xdd, Z19, Z17, Z7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 256(DX), Z4, Z24
+	VFMADD231PD.BCST 264(DX), Z4, Z25
+	VFMADD231PD.BCST 272(DX), Z4, Z26
+	VFMADD231PD.BCST 280(DX), Z4, Z27
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 320(DX), Z5, Z24
+	VFMADD231PD.BCST 328(DX), Z5, Z25
+	VFMADD231PD.BCST 336(DX), Z5, Z26
+	VFMADD231PD.BCST 344(DX), Z5, Z27
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 384(DX), Z6, Z24
+	VFMADD231PD.BCST 392(DX), Z6, Z25
+	VFMADD231PD.BCST 400(DX), Z6, Z26
+	VFMADD231PD.BCST 408(DX), Z6, Z27
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 448(DX), Z7, Z24
+	VFMADD231PD.BCST 456(DX), Z7, Z25
+	VFMADD231PD.BCST 464(DX), Z7, Z26
+	VFMADD231PD.BCST 472(DX), Z7, Z27
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
+	CMPQ streamCall_lone(DI), $0
+	JNE next
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y0
+	VMOVUPS 32(AX)(BX*1), Y4
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z4, Z4
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y2
+	VMOVUPS 32(AX)(BX*1), Y6
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z6, Z6
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y1
+	VMOVUPS 32(AX)(BX*1), Y5
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z5, Z5
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y3
+	VMOVUPS 32(AX)(BX*1), Y7
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z7, Z7
+	VUNPCKLPD Z1, Z0, Z16
+	VUNPCKHPD Z1, Z0, Z17
+	VUNPCKLPD Z3, Z2, Z18
+	VUNPCKHPD Z3, Z2, Z19
+	VSHUFF64X2 $0x88, Z18, Z16, Z0
+	VSHUFF64X2 $0x88, Z19, Z17, Z1
+	VSHUFF64X2 $0xdd, Z18, Z16, Z2
+	VSHUFF64X2 $0xdd, Z19, Z17, Z3
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PD.BCST (R9), Z0, Z28
+	VFMADD231PD.BCST 8(R9), Z0, Z29
+	VFMADD231PD.BCST 16(R9), Z0, Z30
+	VFMADD231PD.BCST 24(R9), Z0, Z31
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PD.BCST 64(R9), Z1, Z28
+	VFMADD231PD.BCST 72(R9), Z1, Z29
+	VFMADD231PD.BCST 80(R9), Z1, Z30
+	VFMADD231PD.BCST 88(R9), Z1, Z31
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PD.BCST 128(R9), Z2, Z28
+	VFMADD231PD.BCST 136(R9), Z2, Z29
+	VFMADD231PD.BCST 144(R9), Z2, Z30
+	VFMADD231PD.BCST 152(R9), Z2, Z31
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PD.BCST 192(R9), Z3, Z28
+	VFMADD231PD.BCST 200(R9), Z3, Z29
+	VFMADD231PD.BCST 208(R9), Z3, Z30
+	VFMADD231PD.BCST 216(R9), Z3, Z31
+	VUNPCKLPD Z5, Z4, Z16
+	VUNPCKHPD Z5, Z4, Z17
+	VUNPCKLPD Z7, Z6, Z18
+	VUNPCKHPD Z7, Z6, Z19
+	VSHUFF64X2 $0x88, Z18, Z16, Z4
+	VSHUFF64X2 $0x88, Z19, Z17, Z5
+	VSHUFF64X2 $0xdd, Z18, Z16, Z6
+	VSHUFF64X2 $0xdd, Z19, Z17, Z7
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PD.BCST 256(R9), Z4, Z28
+	VFMADD231PD.BCST 264(R9), Z4, Z29
+	VFMADD231PD.BCST 272(R9), Z4, Z30
+	VFMADD231PD.BCST 280(R9), Z4, Z31
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PD.BCST 320(R9), Z5, Z28
+	VFMADD231PD.BCST 328(R9), Z5, Z29
+	VFMADD231PD.BCST 336(R9), Z5, Z30
+	VFMADD231PD.BCST 344(R9), Z5, Z31
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PD.BCST 384(R9), Z6, Z28
+	VFMADD231PD.BCST 392(R9), Z6, Z29
+	VFMADD231PD.BCST 400(R9), Z6, Z30
+	VFMADD231PD.BCST 408(R9), Z6, Z31
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PD.BCST 448(R9), Z7, Z28
+	VFMADD231PD.BCST 456(R9), Z7, Z29
+	VFMADD231PD.BCST 464(R9), Z7, Z30
+	VFMADD231PD.BCST 472(R9), Z7, Z31
+	ADDQ $512, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R11
+
+next:
+	DECQ streamCall_k(DI)
+	JZ sums
+	DECQ streamCall_left(DI)
+	JNZ loop
+
+sums:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Z24, Z24
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD (AX), Z25, Z25
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPD (AX), Z26, Z26
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPD (AX), Z27, Z27
+
+added0x1:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Z28, Z28
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD (AX), Z29, Z29
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPD (AX), Z30, Z30
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPD (AX), Z31, Z31
+
+added1x1:
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Z31, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Z30, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z29, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z28, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Z27, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Z26, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z25, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z24, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	CMPQ streamCall_k(DI), $0
+	JNE start
+	SUBQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamAlong512Doublesx6(c *streamCall)
+// 6 rows of A by 8 columns.
+TEXT ·streamAlong512Doublesx6(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+
+start:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
+
+loop:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z4, Z4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y6
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z6, Z6
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z5, Z5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z7, Z7
+	VUNPCKLPD Z1, Z0, Z16
+	VUNPCKHPD Z1, Z0, Z17
+	VUNPCKLPD Z3, Z2, Z18
+	VUNPCKHPD Z3, Z2, Z19
+	VSHUFF64X2 $0x88, Z18, Z16, Z0
+	VSHUFF64X2 $0x88, Z19, Z17, Z1
+	VSHUFF64X2 $0xdd, Z18, Z16, Z2
+	VSHUFF64X2 $0xdd, Z19, Z17, Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST (DX), Z0, Z24
+	VFMADD231PD.BCST 8(DX), Z0, Z25
+	VFMADD231PD.BCST 16(DX), Z0, Z26
+	VFMADD231PD.BCST 24(DX), Z0, Z27
+	VFMADD231PD.BCST 32(DX), Z0, Z28
+	VFMADD231PD.BCST 40(DX), Z0, Z29
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 64(DX), Z1, Z24
+	VFMADD231PD.BCST 72(DX), Z1, Z25
+	VFMADD231PD.BCST 80(DX), Z1, Z26
+	VFMADD231PD.BCST 88(DX), Z1, Z27
+	VFMADD231PD.BCST 96(DX), Z1, Z28
+	VFMADD231PD.BCST 104(DX), Z1, Z29
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 128(DX), Z2, Z24
+	VFMADD231PD.BCST 136(DX), Z2, Z25
+	VFMADD231PD.BCST 144(DX), Z2, Z26
+	VFMADD231PD.BCST 152(DX), Z2, Z27
+	VFMADD231PD.BCST 160(DX), Z2, Z28
+	VFMADD231PD.BCST 168(DX), Z2, Z29
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 192(DX), Z3, Z24
+	VFMADD231PD.BCST 200(DX), Z3, Z25
+	VFMADD231PD.BCST 208(DX), Z3, Z26
+	VFMADD231PD.BCST 216(DX), Z3, Z27
+	VFMADD231PD.BCST 224(DX), Z3, Z28
+	VFMADD231PD.BCST 232(DX), Z3, Z29
+	VUNPCKLPD Z5, Z4, Z16
+	VUNPCKHPD Z5, Z4, Z17
+	VUNPCKLPD Z7, Z6, Z18
+	VUNPCKHPD Z7, Z6, Z19
+	VSHUFF64X2 $0x88, Z18, Z16, Z4
+	VSHUFF64X2 $0x88, Z19, Z17, Z5
+	VSHUFF64X2 $0xdd, Z18, Z16, Z6
+	VSHUFF64X2 $0xdd, Z19, Z17, Z7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 256(DX), Z4, Z24
+	VFMADD231PD.BCST 264(DX), Z4, Z25
+	VFMADD231PD.BCST 272(DX), Z4, Z26
+	VFMADD231PD.BCST 280(DX), Z4, Z27
+	VFMADD231PD.BCST 288(DX), Z4, Z28
+	VFMADD231PD.BCST 296(DX), Z4, Z29
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 320(DX), Z5, Z24
+	VFMADD231PD.BCST 328(DX), Z5, Z25
+	VFMADD231PD.BCST 336(DX), Z5, Z26
+	VFMADD231PD.BCST 344(DX), Z5, Z27
+	VFMADD231PD.BCST 352(DX), Z5, Z28
+	VFMADD231PD.BCST 360(DX), Z5, Z29
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 384(DX), Z6, Z24
+	VFMADD231PD.BCST 392(DX), Z6, Z25
+	VFMADD231PD.BCST 400(DX), Z6, Z26
+	VFMADD231PD.BCST 408(DX), Z6, Z27
+	VFMADD231PD.BCST 416(DX), Z6, Z28
+	VFMADD231PD.BCST 424(DX), Z6, Z29
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 448(DX), Z7, Z24
+	VFMADD231PD.BCST 456(DX), Z7, Z25
+	VFMADD231PD.BCST 464(DX), Z7, Z26
+	VFMADD231PD.BCST 472(DX), Z7, Z27
+	VFMADD231PD.BCST 480(DX), Z7, Z28
+	VFMADD231PD.BCST 488(DX), Z7, Z29
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
+	DECQ streamCall_k(DI)
+	JZ sums
+	DECQ streamCall_left(DI)
+	JNZ loop
+
+sums:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Z24, Z24
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD (AX), Z25, Z25
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPD (AX), Z26, Z26
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPD (AX), Z27, Z27
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPD (AX), Z28, Z28
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPD (AX), Z29, Z29
+
+added0x1:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPD Z29, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPD Z28, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Z27, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Z26, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z25, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z24, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI)
+	CMPQ streamCall_k(DI), $0
+	JNE start
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamAlong512Doublesx8(c *streamCall)
+// 8 rows of A by 8 columns.
+TEXT ·streamAlong512Doublesx8(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+
+start:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
+
+loop:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z4, Z4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y6
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z6, Z6
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z5, Z5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z7, Z7
+	VUNPCKLPD Z1, Z0, Z16
+	VUNPCKHPD Z1, Z0, Z17
+	VUNPCKLPD Z3, Z2, Z18
+	VUNPCKHPD Z3, Z2, Z19
+	VSHUFF64X2 $0x88, Z18, Z16, Z0
+	VSHUFF64X2 $0x88, Z19, Z17, Z1
+	VSHUFF64X2 $0xdd, Z18, Z16, Z2
+	VSHUFF64X2 $0xdd, Z19, Z17, Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST (DX), Z0, Z24
+	VFMADD231PD.BCST 8(DX), Z0, Z25
+	VFMADD231PD.BCST 16(DX), Z0, Z26
+	VFMADD231PD.BCST 24(DX), Z0, Z27
+	VFMADD231PD.BCST 32(DX), Z0, Z28
+	VFMADD231PD.BCST 40(DX), Z0, Z29
+	VFMADD231PD.BCST 48(DX), Z0, Z30
+	VFMADD231PD.BCST 56(DX), Z0, Z31
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 64(DX), Z1, Z24
+	VFMADD231PD.BCST 72(DX), Z1, Z25
+	VFMADD231PD.BCST 80(DX), Z1, Z26
+	VFMADD231PD.BCST 88(DX), Z1, Z27
+	VFMADD231PD.BCST 96(DX), Z1, Z28
+	VFMADD231PD.BCST 104(DX), Z1, Z29
+	VFMADD231PD.BCST 112(DX), Z1, Z30
+	VFMADD231PD.BCST 120(DX), Z1, Z31
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 128(DX), Z2, Z24
+	VFMADD231PD.BCST 136(DX), Z2, Z25
+	VFMADD231PD.BCST 144(DX), Z2, Z26
+	VFMADD231PD.BCST 152(DX), Z2, Z27
+	VFMADD231PD.BCST 160(DX), Z2, Z28
+	VFMADD231PD.BCST 168(DX), Z2, Z29
+	VFMADD231PD.BCST 176(DX), Z2, Z30
+	VFMADD231PD.BCST 184(DX), Z2, Z31
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 192(DX), Z3, Z24
+	VFMADD231PD.BCST 200(DX), Z3, Z25
+	VFMADD231PD.BCST 208(DX), Z3, Z26
+	VFMADD231PD.BCST 216(DX), Z3, Z27
+	VFMADD231PD.BCST 224(DX), Z3, Z28
+	VFMADD231PD.BCST 232(DX), Z3, Z29
+	VFMADD231PD.BCST 240(DX), Z3, Z30
+	VFMADD231PD.BCST 248(DX), Z3, Z31
+	VUNPCKLPD Z5, Z4, Z16
+	VUNPCKHPD Z5, Z4, Z17
+	VUNPCKLPD Z7, Z6, Z18
+	VUNPCKHPD Z7, Z6, Z19
+	VSHUFF64X2 $0x88, Z18, Z16, Z4
+	VSHUFF64X2 $0x88, Z19, Z17, Z5
+	VSHUFF64X2 $0xdd, Z18, Z16, Z6
+	VSHUFF64X2 $0xdd, Z19, Z17, Z7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 256(DX), Z4, Z24
+	VFMADD231PD.BCST 264(DX), Z4, Z25
+	VFMADD231PD.BCST 272(DX), Z4, Z26
+	VFMADD231PD.BCST 280(DX), Z4, Z27
+	VFMADD231PD.BCST 288(DX), Z4, Z28
+	VFMADD231PD.BCST 296(DX), Z4, Z29
+	VFMADD231PD.BCST 304(DX), Z4, Z30
+	VFMADD231PD.BCST 312(DX), Z4, Z31
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 320(DX), Z5, Z24
+	VFMADD231PD.BCST 328(DX), Z5, Z25
+	VFMADD231PD.BCST 336(DX), Z5, Z26
+	VFMADD231PD.BCST 344(DX), Z5, Z27
+	VFMADD231PD.BCST 352(DX), Z5, Z28
+	VFMADD231PD.BCST 360(DX), Z5, Z29
+	VFMADD231PD.BCST 368(DX), Z5, Z30
+	VFMADD231PD.BCST 376(DX), Z5, Z31
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 384(DX), Z6, Z24
+	VFMADD231PD.BCST 392(DX), Z6, Z25
+	VFMADD231PD.BCST 400(DX), Z6, Z26
+	VFMADD231PD.BCST 408(DX), Z6, Z27
+	VFMADD231PD.BCST 416(DX), Z6, Z28
+	VFMADD231PD.BCST 424(DX), Z6, Z29
+	VFMADD231PD.BCST 432(DX), Z6, Z30
+	VFMADD231PD.BCST 440(DX), Z6, Z31
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 448(DX), Z7, Z24
+	VFMADD231PD.BCST 456(DX), Z7, Z25
+	VFMADD231PD.BCST 464(DX), Z7, Z26
+	VFMADD231PD.BCST 472(DX), Z7, Z27
+	VFMADD231PD.BCST 480(DX), Z7, Z28
+	VFMADD231PD.BCST 488(DX), Z7, Z29
+	VFMADD231PD.BCST 496(DX), Z7, Z30
+	VFMADD231PD.BCST 504(DX), Z7, Z31
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
+	DECQ streamCall_k(DI)
+	JZ sums
+	DECQ streamCall_left(DI)
+	JNZ loop
+
+sums:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Z24, Z24
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD (AX), Z25, Z25
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPD (AX), Z26, Z26
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPD (AX), Z27, Z27
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPD (AX), Z28, Z28
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPD (AX), Z29, Z29
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VADDPD (AX), Z30, Z30
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VADDPD (AX), Z31, Z31
+
+added0x1:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	VMOVUPD Z31, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	VMOVUPD Z30, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPD Z29, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPD Z28, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Z27, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Z26, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z25, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z24, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI)
+	CMPQ streamCall_k(DI), $0
+	JNE start
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
 // func streamAlongFar512Pairsx1(c *streamCall)
 // 1 rows of A by 32 columns.
 TEXT ·streamAlongFar512Pairsx1(SB), NOSPLIT, $0-8
@@ -11276,6 +12421,912 @@ added0x1:
 	VZEROUPPER
 	RET
 
+// func streamAlongFar512Doublesx2(c *streamCall)
+// 2 rows of A by 16 columns.
+TEXT ·streamAlongFar512Doublesx2(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+start:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
+
+loop:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y4
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z4, Z4
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y6
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z6, Z6
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y5
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z5, Z5
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y7
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z7, Z7
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPD Z1, Z0, Z16
+	VUNPCKHPD Z1, Z0, Z17
+	VUNPCKLPD Z3, Z2, Z18
+	VUNPCKHPD Z3, Z2, Z19
+	VSHUFF64X2 $0x88, Z18, Z16, Z0
+	VSHUFF64X2 $0x88, Z19, Z17, Z1
+	VSHUFF64X2 $0xdd, Z18, Z16, Z2
+	VSHUFF64X2 $0xdd, Z19, Z17, Z3
+	VFMADD231PD.BCST (DX), Z0, Z24
+	VFMADD231PD.BCST 8(DX), Z0, Z25
+	VFMADD231PD.BCST 64(DX), Z1, Z24
+	VFMADD231PD.BCST 72(DX), Z1, Z25
+	VFMADD231PD.BCST 128(DX), Z2, Z24
+	VFMADD231PD.BCST 136(DX), Z2, Z25
+	VFMADD231PD.BCST 192(DX), Z3, Z24
+	VFMADD231PD.BCST 200(DX), Z3, Z25
+	VUNPCKLPD Z5, Z4, Z16
+	VUNPCKHPD Z5, Z4, Z17
+	VUNPCKLPD Z7, Z6, Z18
+	VUNPCKHPD Z7, Z6, Z19
+	VSHUFF64X2 $0x88, Z18, Z16, Z4
+	VSHUFF64X2 $0x88, Z19, Z17, Z5
+	VSHUFF64X2 $0xdd, Z18, Z16, Z6
+	VSHUFF64X2 $0xdd, Z19, Z17, Z7
+	VFMADD231PD.BCST 256(DX), Z4, Z24
+	VFMADD231PD.BCST 264(DX), Z4, Z25
+	VFMADD231PD.BCST 320(DX), Z5, Z24
+	VFMADD231PD.BCST 328(DX), Z5, Z25
+	VFMADD231PD.BCST 384(DX), Z6, Z24
+	VFMADD231PD.BCST 392(DX), Z6, Z25
+	VFMADD231PD.BCST 448(DX), Z7, Z24
+	VFMADD231PD.BCST 456(DX), Z7, Z25
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
+	CMPQ streamCall_lone(DI), $0
+	JNE next
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y0
+	VMOVUPS 32(AX)(BX*1), Y4
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z4, Z4
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y2
+	VMOVUPS 32(AX)(BX*1), Y6
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z6, Z6
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y1
+	VMOVUPS 32(AX)(BX*1), Y5
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z5, Z5
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y3
+	VMOVUPS 32(AX)(BX*1), Y7
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z7, Z7
+	PREFETCHT1 (AX)(R11*1)
+	VUNPCKLPD Z1, Z0, Z16
+	VUNPCKHPD Z1, Z0, Z17
+	VUNPCKLPD Z3, Z2, Z18
+	VUNPCKHPD Z3, Z2, Z19
+	VSHUFF64X2 $0x88, Z18, Z16, Z0
+	VSHUFF64X2 $0x88, Z19, Z17, Z1
+	VSHUFF64X2 $0xdd, Z18, Z16, Z2
+	VSHUFF64X2 $0xdd, Z19, Z17, Z3
+	VFMADD231PD.BCST (R9), Z0, Z26
+	VFMADD231PD.BCST 8(R9), Z0, Z27
+	VFMADD231PD.BCST 64(R9), Z1, Z26
+	VFMADD231PD.BCST 72(R9), Z1, Z27
+	VFMADD231PD.BCST 128(R9), Z2, Z26
+	VFMADD231PD.BCST 136(R9), Z2, Z27
+	VFMADD231PD.BCST 192(R9), Z3, Z26
+	VFMADD231PD.BCST 200(R9), Z3, Z27
+	VUNPCKLPD Z5, Z4, Z16
+	VUNPCKHPD Z5, Z4, Z17
+	VUNPCKLPD Z7, Z6, Z18
+	VUNPCKHPD Z7, Z6, Z19
+	VSHUFF64X2 $0x88, Z18, Z16, Z4
+	VSHUFF64X2 $0x88, Z19, Z17, Z5
+	VSHUFF64X2 $0xdd, Z18, Z16, Z6
+	VSHUFF64X2 $0xdd, Z19, Z17, Z7
+	VFMADD231PD.BCST 256(R9), Z4, Z26
+	VFMADD231PD.BCST 264(R9), Z4, Z27
+	VFMADD231PD.BCST 320(R9), Z5, Z26
+	VFMADD231PD.BCST 328(R9), Z5, Z27
+	VFMADD231PD.BCST 384(R9), Z6, Z26
+	VFMADD231PD.BCST 392(R9), Z6, Z27
+	VFMADD231PD.BCST 448(R9), Z7, Z26
+	VFMADD231PD.BCST 456(R9), Z7, Z27
+	ADDQ $512, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R11
+
+next:
+	DECQ streamCall_k(DI)
+	JZ sums
+	DECQ streamCall_left(DI)
+	JNZ loop
+
+sums:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Z24, Z24
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD (AX), Z25, Z25
+
+added0x1:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Z26, Z26
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD (AX), Z27, Z27
+
+added1x1:
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z27, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z26, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z25, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z24, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	CMPQ streamCall_k(DI), $0
+	JNE start
+	SUBQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamAlongFar512Doublesx4(c *streamCall)
+// 4 rows of A by 16 columns.
+TEXT ·streamAlongFar512Doublesx4(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+start:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
+
+loop:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y4
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z4, Z4
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y6
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z6, Z6
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y5
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z5, Z5
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y7
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z7, Z7
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPD Z1, Z0, Z16
+	VUNPCKHPD Z1, Z0, Z17
+	VUNPCKLPD Z3, Z2, Z18
+	VUNPCKHPD Z3, Z2, Z19
+	VSHUFF64X2 $0x88, Z18, Z16, Z0
+	VSHUFF64X2 $0x88, Z19, Z17, Z1
+	VSHUFF64X2 $0xdd, Z18, Z16, Z2
+	VSHUFF64X2 $0xdd, Z19, Z17, Z3
+	VFMADD231PD.BCST (DX), Z0, Z24
+	VFMADD231PD.BCST 8(DX), Z0, Z25
+	VFMADD231PD.BCST 16(DX), Z0, Z26
+	VFMADD231PD.BCST 24(DX), Z0, Z27
+	VFMADD231PD.BCST 64(DX), Z1, Z24
+	VFMADD231PD.BCST 72(DX), Z1, Z25
+	VFMADD231PD.BCST 80(DX), Z1, Z26
+	VFMADD231PD.BCST 88(DX), Z1, Z27
+	VFMADD231PD.BCST 128(DX), Z2, Z24
+	VFMADD231PD.BCST 136(DX), Z2, Z25
+	VFMADD231PD.BCST 144(DX), Z2, Z26
+	VFMADD231PD.BCST 152(DX), Z2, Z27
+	VFMADD231PD.BCST 192(DX), Z3, Z24
+	VFMADD231PD.BCST 200(DX), Z3, Z25
+	VFMADD231PD.BCST 208(DX), Z3, Z26
+	VFMADD231PD.BCST 216(DX), Z3, Z27
+	VUNPCKLPD Z5, Z4, Z16
+	VUNPCKHPD Z5, Z4, Z17
+	VUNPCKLPD Z7, Z6, Z18
+	VUNPCKHPD Z7, Z6, Z19
+	VSHUFF64X2 $0x88, Z18, Z16, Z4
+	VSHUFF64X2 $0x88, Z19, Z17, Z5
+	VSHUFF64X2 $0xdd, Z18, Z16, Z6
+	VSHUFF64X2 $0xdd, Z19, Z17, Z7
+	VFMADD231PD.BCST 256(DX), Z4, Z24
+	VFMADD231PD.BCST 264(DX), Z4, Z25
+	VFMADD231PD.BCST 272(DX), Z4, Z26
+	VFMADD231PD.BCST 280(DX), Z4, Z27
+	VFMADD231PD.BCST 320(DX), Z5, Z24
+	VFMADD231PD.BCST 328(DX), Z5, Z25
+	VFMADD231PD.BCST 336(DX), Z5, Z26
+	VFMADD231PD.BCST 344(DX), Z5, Z27
+	VFMADD231PD.BCST 384(DX), Z6, Z24
+	VFMADD231PD.BCST 392(DX), Z6, Z25
+	VFMADD231PD.BCST 400(DX), Z6, Z26
+	VFMADD231PD.BCST 408(DX), Z6, Z27
+	VFMADD231PD.BCST 448(DX), Z7, Z24
+	VFMADD231PD.BCST 456(DX), Z7, Z25
+	VFMADD231PD.BCST 464(DX), Z7, Z26
+	VFMADD231PD.BCST 472(DX), Z7, Z27
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
+	CMPQ streamCall_lone(DI), $0
+	JNE next
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y0
+	VMOVUPS 32(AX)(BX*1), Y4
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z4, Z4
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y2
+	VMOVUPS 32(AX)(BX*1), Y6
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z6, Z6
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y1
+	VMOVUPS 32(AX)(BX*1), Y5
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z5, Z5
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y3
+	VMOVUPS 32(AX)(BX*1), Y7
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z7, Z7
+	PREFETCHT1 (AX)(R11*1)
+	VUNPCKLPD Z1, Z0, Z16
+	VUNPCKHPD Z1, Z0, Z17
+	VUNPCKLPD Z3, Z2, Z18
+	VUNPCKHPD Z3, Z2, Z19
+	VSHUFF64X2 $0x88, Z18, Z16, Z0
+	VSHUFF64X2 $0x88, Z19, Z17, Z1
+	VSHUFF64X2 $0xdd, Z18, Z16, Z2
+	VSHUFF64X2 $0xdd, Z19, Z17, Z3
+	VFMADD231PD.BCST (R9), Z0, Z28
+	VFMADD231PD.BCST 8(R9), Z0, Z29
+	VFMADD231PD.BCST 16(R9), Z0, Z30
+	VFMADD231PD.BCST 24(R9), Z0, Z31
+	VFMADD231PD.BCST 64(R9), Z1, Z28
+	VFMADD231PD.BCST 72(R9), Z1, Z29
+	VFMADD231PD.BCST 80(R9), Z1, Z30
+	VFMADD231PD.BCST 88(R9), Z1, Z31
+	VFMADD231PD.BCST 128(R9), Z2, Z28
+	VFMADD231PD.BCST 136(R9), Z2, Z29
+	VFMADD231PD.BCST 144(R9), Z2, Z30
+	VFMADD231PD.BCST 152(R9), Z2, Z31
+	VFMADD231PD.BCST 192(R9), Z3, Z28
+	VFMADD231PD.BCST 200(R9), Z3, Z29
+	VFMADD231PD.BCST 208(R9), Z3, Z30
+	VFMADD231PD.BCST 216(R9), Z3, Z31
+	VUNPCKLPD Z5, Z4, Z16
+	VUNPCKHPD Z5, Z4, Z17
+	VUNPCKLPD Z7, Z6, Z18
+	VUNPCKHPD Z7, Z6, Z19
+	VSHUFF64X2 $0x88, Z18, Z16, Z4
+	VSHUFF64X2 $0x88, Z19, Z17, Z5
+	VSHUFF64X2 $0xdd, Z18, Z16, Z6
+	VSHUFF64X2 $0xdd, Z19, Z17, Z7
+	VFMADD231PD.BCST 256(R9), Z4, Z28
+	VFMADD231PD.BCST 264(R9), Z4, Z29
+	VFMADD231PD.BCST 272(R9), Z4, Z30
+	VFMADD231PD.BCST 280(R9), Z4, Z31
+	VFMADD231PD.BCST 320(R9), Z5, Z28
+	VFMADD231PD.BCST 328(R9), Z5, Z29
+	VFMADD231PD.BCST 336(R9), Z5, Z30
+	VFMADD231PD.BCST 344(R9), Z5, Z31
+	VFMADD231PD.BCST 384(R9), Z6, Z28
+	VFMADD231PD.BCST 392(R9), Z6, Z29
+	VFMADD231PD.BCST 400(R9), Z6, Z30
+	VFMADD231PD.BCST 408(R9), Z6, Z31
+	VFMADD231PD.BCST 448(R9), Z7, Z28
+	VFMADD231PD.BCST 456(R9), Z7, Z29
+	VFMADD231PD.BCST 464(R9), Z7, Z30
+	VFMADD231PD.BCST 472(R9), Z7, Z31
+	ADDQ $512, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R11
+
+next:
+	DECQ streamCall_k(DI)
+	JZ sums
+	DECQ streamCall_left(DI)
+	JNZ loop
+
+sums:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Z24, Z24
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD (AX), Z25, Z25
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPD (AX), Z26, Z26
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPD (AX), Z27, Z27
+
+added0x1:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Z28, Z28
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD (AX), Z29, Z29
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPD (AX), Z30, Z30
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPD (AX), Z31, Z31
+
+added1x1:
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Z31, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Z30, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z29, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z28, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Z27, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Z26, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z25, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z24, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	CMPQ streamCall_k(DI), $0
+	JNE start
+	SUBQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamAlongFar512Doublesx6(c *streamCall)
+// 6 rows of A by 8 columns.
+TEXT ·streamAlongFar512Doublesx6(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+
+start:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
+
+loop:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z4, Z4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y6
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z6, Z6
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z5, Z5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z7, Z7
+	VUNPCKLPD Z1, Z0, Z16
+	VUNPCKHPD Z1, Z0, Z17
+	VUNPCKLPD Z3, Z2, Z18
+	VUNPCKHPD Z3, Z2, Z19
+	VSHUFF64X2 $0x88, Z18, Z16, Z0
+	VSHUFF64X2 $0x88, Z19, Z17, Z1
+	VSHUFF64X2 $0xdd, Z18, Z16, Z2
+	VSHUFF64X2 $0xdd, Z19, Z17, Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PD.BCST (DX), Z0, Z24
+	VFMADD231PD.BCST 8(DX), Z0, Z25
+	VFMADD231PD.BCST 16(DX), Z0, Z26
+	VFMADD231PD.BCST 24(DX), Z0, Z27
+	VFMADD231PD.BCST 32(DX), Z0, Z28
+	VFMADD231PD.BCST 40(DX), Z0, Z29
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PD.BCST 64(DX), Z1, Z24
+	VFMADD231PD.BCST 72(DX), Z1, Z25
+	VFMADD231PD.BCST 80(DX), Z1, Z26
+	VFMADD231PD.BCST 88(DX), Z1, Z27
+	VFMADD231PD.BCST 96(DX), Z1, Z28
+	VFMADD231PD.BCST 104(DX), Z1, Z29
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PD.BCST 128(DX), Z2, Z24
+	VFMADD231PD.BCST 136(DX), Z2, Z25
+	VFMADD231PD.BCST 144(DX), Z2, Z26
+	VFMADD231PD.BCST 152(DX), Z2, Z27
+	VFMADD231PD.BCST 160(DX), Z2, Z28
+	VFMADD231PD.BCST 168(DX), Z2, Z29
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PD.BCST 192(DX), Z3, Z24
+	VFMADD231PD.BCST 200(DX), Z3, Z25
+	VFMADD231PD.BCST 208(DX), Z3, Z26
+	VFMADD231PD.BCST 216(DX), Z3, Z27
+	VFMADD231PD.BCST 224(DX), Z3, Z28
+	VFMADD231PD.BCST 232(DX), Z3, Z29
+	VUNPCKLPD Z5, Z4, Z16
+	VUNPCKHPD Z5, Z4, Z17
+	VUNPCKLPD Z7, Z6, Z18
+	VUNPCKHPD Z7, Z6, Z19
+	VSHUFF64X2 $0x88, Z18, Z16, Z4
+	VSHUFF64X2 $0x88, Z19, Z17, Z5
+	VSHUFF64X2 $0xdd, Z18, Z16, Z6
+	VSHUFF64X2 $0xdd, Z19, Z17, Z7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PD.BCST 256(DX), Z4, Z24
+	VFMADD231PD.BCST 264(DX), Z4, Z25
+	VFMADD231PD.BCST 272(DX), Z4, Z26
+	VFMADD231PD.BCST 280(DX), Z4, Z27
+	VFMADD231PD.BCST 288(DX), Z4, Z28
+	VFMADD231PD.BCST 296(DX), Z4, Z29
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PD.BCST 320(DX), Z5, Z24
+	VFMADD231PD.BCST 328(DX), Z5, Z25
+	VFMADD231PD.BCST 336(DX), Z5, Z26
+	VFMADD231PD.BCST 344(DX), Z5, Z27
+	VFMADD231PD.BCST 352(DX), Z5, Z28
+	VFMADD231PD.BCST 360(DX), Z5, Z29
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PD.BCST 384(DX), Z6, Z24
+	VFMADD231PD.BCST 392(DX), Z6, Z25
+	VFMADD231PD.BCST 400(DX), Z6, Z26
+	VFMADD231PD.BCST 408(DX), Z6, Z27
+	VFMADD231PD.BCST 416(DX), Z6, Z28
+	VFMADD231PD.BCST 424(DX), Z6, Z29
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PD.BCST 448(DX), Z7, Z24
+	VFMADD231PD.BCST 456(DX), Z7, Z25
+	VFMADD231PD.BCST 464(DX), Z7, Z26
+	VFMADD231PD.BCST 472(DX), Z7, Z27
+	VFMADD231PD.BCST 480(DX), Z7, Z28
+	VFMADD231PD.BCST 488(DX), Z7, Z29
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
+	DECQ streamCall_k(DI)
+	JZ sums
+	DECQ streamCall_left(DI)
+	JNZ loop
+
+sums:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Z24, Z24
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD (AX), Z25, Z25
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPD (AX), Z26, Z26
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPD (AX), Z27, Z27
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPD (AX), Z28, Z28
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPD (AX), Z29, Z29
+
+added0x1:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPD Z29, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPD Z28, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Z27, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Z26, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z25, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z24, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI)
+	CMPQ streamCall_k(DI), $0
+	JNE start
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamAlongFar512Doublesx8(c *streamCall)
+// 8 rows of A by 8 columns.
+TEXT ·streamAlongFar512Doublesx8(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+
+start:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
+
+loop:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z4, Z4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y6
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z6, Z6
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z5, Z5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z7, Z7
+	VUNPCKLPD Z1, Z0, Z16
+	VUNPCKHPD Z1, Z0, Z17
+	VUNPCKLPD Z3, Z2, Z18
+	VUNPCKHPD Z3, Z2, Z19
+	VSHUFF64X2 $0x88, Z18, Z16, Z0
+	VSHUFF64X2 $0x88, Z19, Z17, Z1
+	VSHUFF64X2 $0xdd, Z18, Z16, Z2
+	VSHUFF64X2 $0xdd, Z19, Z17, Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PD.BCST (DX), Z0, Z24
+	VFMADD231PD.BCST 8(DX), Z0, Z25
+	VFMADD231PD.BCST 16(DX), Z0, Z26
+	VFMADD231PD.BCST 24(DX), Z0, Z27
+	VFMADD231PD.BCST 32(DX), Z0, Z28
+	VFMADD231PD.BCST 40(DX), Z0, Z29
+	VFMADD231PD.BCST 48(DX), Z0, Z30
+	VFMADD231PD.BCST 56(DX), Z0, Z31
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PD.BCST 64(DX), Z1, Z24
+	VFMADD231PD.BCST 72(DX), Z1, Z25
+	VFMADD231PD.BCST 80(DX), Z1, Z26
+	VFMADD231PD.BCST 88(DX), Z1, Z27
+	VFMADD231PD.BCST 96(DX), Z1, Z28
+	VFMADD231PD.BCST 104(DX), Z1, Z29
+	VFMADD231PD.BCST 112(DX), Z1, Z30
+	VFMADD231PD.BCST 120(DX), Z1, Z31
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PD.BCST 128(DX), Z2, Z24
+	VFMADD231PD.BCST 136(DX), Z2, Z25
+	VFMADD231PD.BCST 144(DX), Z2, Z26
+	VFMADD231PD.BCST 152(DX), Z2, Z27
+	VFMADD231PD.BCST 160(DX), Z2, Z28
+	VFMADD231PD.BCST 168(DX), Z2, Z29
+	VFMADD231PD.BCST 176(DX), Z2, Z30
+	VFMADD231PD.BCST 184(DX), Z2, Z31
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PD.BCST 192(DX), Z3, Z24
+	VFMADD231PD.BCST 200(DX), Z3, Z25
+	VFMADD231PD.BCST 208(DX), Z3, Z26
+	VFMADD231PD.BCST 216(DX), Z3, Z27
+	VFMADD231PD.BCST 224(DX), Z3, Z28
+	VFMADD231PD.BCST 232(DX), Z3, Z29
+	VFMADD231PD.BCST 240(DX), Z3, Z30
+	VFMADD231PD.BCST 248(DX), Z3, Z31
+	VUNPCKLPD Z5, Z4, Z16
+	VUNPCKHPD Z5, Z4, Z17
+	VUNPCKLPD Z7, Z6, Z18
+	VUNPCKHPD Z7, Z6, Z19
+	VSHUFF64X2 $0x88, Z18, Z16, Z4
+	VSHUFF64X2 $0x88, Z19, Z17, Z5
+	VSHUFF64X2 $0xdd, Z18, Z16, Z6
+	VSHUFF64X2 $0xdd, Z19, Z17, Z7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PD.BCST 256(DX), Z4, Z24
+	VFMADD231PD.BCST 264(DX), Z4, Z25
+	VFMADD231PD.BCST 272(DX), Z4, Z26
+	VFMADD231PD.BCST 280(DX), Z4, Z27
+	VFMADD231PD.BCST 288(DX), Z4, Z28
+	VFMADD231PD.BCST 296(DX), Z4, Z29
+	VFMADD231PD.BCST 304(DX), Z4, Z30
+	VFMADD231PD.BCST 312(DX), Z4, Z31
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PD.BCST 320(DX), Z5, Z24
+	VFMADD231PD.BCST 328(DX), Z5, Z25
+	VFMADD231PD.BCST 336(DX), Z5, Z26
+	VFMADD231PD.BCST 344(DX), Z5, Z27
+	VFMADD231PD.BCST 352(DX), Z5, Z28
+	VFMADD231PD.BCST 360(DX), Z5, Z29
+	VFMADD231PD.BCST 368(DX), Z5, Z30
+	VFMADD231PD.BCST 376(DX), Z5, Z31
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PD.BCST 384(DX), Z6, Z24
+	VFMADD231PD.BCST 392(DX), Z6, Z25
+	VFMADD231PD.BCST 400(DX), Z6, Z26
+	VFMADD231PD.BCST 408(DX), Z6, Z27
+	VFMADD231PD.BCST 416(DX), Z6, Z28
+	VFMADD231PD.BCST 424(DX), Z6, Z29
+	VFMADD231PD.BCST 432(DX), Z6, Z30
+	VFMADD231PD.BCST 440(DX), Z6, Z31
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PD.BCST 448(DX), Z7, Z24
+	VFMADD231PD.BCST 456(DX), Z7, Z25
+	VFMADD231PD.BCST 464(DX), Z7, Z26
+	VFMADD231PD.BCST 472(DX), Z7, Z27
+	VFMADD231PD.BCST 480(DX), Z7, Z28
+	VFMADD231PD.BCST 488(DX), Z7, Z29
+	VFMADD231PD.BCST 496(DX), Z7, Z30
+	VFMADD231PD.BCST 504(DX), Z7, Z31
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
+	DECQ streamCall_k(DI)
+	JZ sums
+	DECQ streamCall_left(DI)
+	JNZ loop
+
+sums:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Z24, Z24
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD (AX), Z25, Z25
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPD (AX), Z26, Z26
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPD (AX), Z27, Z27
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPD (AX), Z28, Z28
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPD (AX), Z29, Z29
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VADDPD (AX), Z30, Z30
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VADDPD (AX), Z31, Z31
+
+added0x1:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	VMOVUPD Z31, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	VMOVUPD Z30, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPD Z29, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPD Z28, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Z27, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Z26, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z25, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z24, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI)
+	CMPQ streamCall_k(DI), $0
+	JNE start
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
 // func streamAlong512Pairsx16(c *streamCall)
 // 16 rows of A by 16 columns.
 TEXT ·streamAlong512Pairsx16(SB), NOSPLIT, $0-8
@@ -13459,6 +15510,702 @@ added0x1:
 	VMOVUPS Z17, (AX)
 	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z16, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+32)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+40)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+48)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+56)(DI)
+	CMPQ streamCall_k(DI), $0
+	JNE start
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamAlong512Doublesx16(c *streamCall)
+// 16 rows of A by 8 columns.
+TEXT ·streamAlong512Doublesx16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), R9
+
+start:
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
+
+loop:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VUNPCKLPD Z1, Z0, Z8
+	VUNPCKHPD Z1, Z0, Z9
+	VUNPCKLPD Z3, Z2, Z10
+	VUNPCKHPD Z3, Z2, Z11
+	VSHUFF64X2 $0x88, Z10, Z8, Z0
+	VSHUFF64X2 $0x88, Z11, Z9, Z1
+	VSHUFF64X2 $0xdd, Z10, Z8, Z2
+	VSHUFF64X2 $0xdd, Z11, Z9, Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST (DX), Z0, Z16
+	VFMADD231PD.BCST 8(DX), Z0, Z17
+	VFMADD231PD.BCST 16(DX), Z0, Z18
+	VFMADD231PD.BCST 24(DX), Z0, Z19
+	VFMADD231PD.BCST 32(DX), Z0, Z20
+	VFMADD231PD.BCST 40(DX), Z0, Z21
+	VFMADD231PD.BCST 48(DX), Z0, Z22
+	VFMADD231PD.BCST 56(DX), Z0, Z23
+	VFMADD231PD.BCST (R9), Z0, Z24
+	VFMADD231PD.BCST 8(R9), Z0, Z25
+	VFMADD231PD.BCST 16(R9), Z0, Z26
+	VFMADD231PD.BCST 24(R9), Z0, Z27
+	VFMADD231PD.BCST 32(R9), Z0, Z28
+	VFMADD231PD.BCST 40(R9), Z0, Z29
+	VFMADD231PD.BCST 48(R9), Z0, Z30
+	VFMADD231PD.BCST 56(R9), Z0, Z31
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 64(DX), Z1, Z16
+	VFMADD231PD.BCST 72(DX), Z1, Z17
+	VFMADD231PD.BCST 80(DX), Z1, Z18
+	VFMADD231PD.BCST 88(DX), Z1, Z19
+	VFMADD231PD.BCST 96(DX), Z1, Z20
+	VFMADD231PD.BCST 104(DX), Z1, Z21
+	VFMADD231PD.BCST 112(DX), Z1, Z22
+	VFMADD231PD.BCST 120(DX), Z1, Z23
+	VFMADD231PD.BCST 64(R9), Z1, Z24
+	VFMADD231PD.BCST 72(R9), Z1, Z25
+	VFMADD231PD.BCST 80(R9), Z1, Z26
+	VFMADD231PD.BCST 88(R9), Z1, Z27
+	VFMADD231PD.BCST 96(R9), Z1, Z28
+	VFMADD231PD.BCST 104(R9), Z1, Z29
+	VFMADD231PD.BCST 112(R9), Z1, Z30
+	VFMADD231PD.BCST 120(R9), Z1, Z31
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 128(DX), Z2, Z16
+	VFMADD231PD.BCST 136(DX), Z2, Z17
+	VFMADD231PD.BCST 144(DX), Z2, Z18
+	VFMADD231PD.BCST 152(DX), Z2, Z19
+	VFMADD231PD.BCST 160(DX), Z2, Z20
+	VFMADD231PD.BCST 168(DX), Z2, Z21
+	VFMADD231PD.BCST 176(DX), Z2, Z22
+	VFMADD231PD.BCST 184(DX), Z2, Z23
+	VFMADD231PD.BCST 128(R9), Z2, Z24
+	VFMADD231PD.BCST 136(R9), Z2, Z25
+	VFMADD231PD.BCST 144(R9), Z2, Z26
+	VFMADD231PD.BCST 152(R9), Z2, Z27
+	VFMADD231PD.BCST 160(R9), Z2, Z28
+	VFMADD231PD.BCST 168(R9), Z2, Z29
+	VFMADD231PD.BCST 176(R9), Z2, Z30
+	VFMADD231PD.BCST 184(R9), Z2, Z31
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 192(DX), Z3, Z16
+	VFMADD231PD.BCST 200(DX), Z3, Z17
+	VFMADD231PD.BCST 208(DX), Z3, Z18
+	VFMADD231PD.BCST 216(DX), Z3, Z19
+	VFMADD231PD.BCST 224(DX), Z3, Z20
+	VFMADD231PD.BCST 232(DX), Z3, Z21
+	VFMADD231PD.BCST 240(DX), Z3, Z22
+	VFMADD231PD.BCST 248(DX), Z3, Z23
+	VFMADD231PD.BCST 192(R9), Z3, Z24
+	VFMADD231PD.BCST 200(R9), Z3, Z25
+	VFMADD231PD.BCST 208(R9), Z3, Z26
+	VFMADD231PD.BCST 216(R9), Z3, Z27
+	VFMADD231PD.BCST 224(R9), Z3, Z28
+	VFMADD231PD.BCST 232(R9), Z3, Z29
+	VFMADD231PD.BCST 240(R9), Z3, Z30
+	VFMADD231PD.BCST 248(R9), Z3, Z31
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z0, Z0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z2, Z2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z1, Z1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z3, Z3
+	VUNPCKLPD Z1, Z0, Z8
+	VUNPCKHPD Z1, Z0, Z9
+	VUNPCKLPD Z3, Z2, Z10
+	VUNPCKHPD Z3, Z2, Z11
+	VSHUFF64X2 $0x88, Z10, Z8, Z0
+	VSHUFF64X2 $0x88, Z11, Z9, Z1
+	VSHUFF64X2 $0xdd, Z10, Z8, Z2
+	VSHUFF64X2 $0xdd, Z11, Z9, Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 256(DX), Z0, Z16
+	VFMADD231PD.BCST 264(DX), Z0, Z17
+	VFMADD231PD.BCST 272(DX), Z0, Z18
+	VFMADD231PD.BCST 280(DX), Z0, Z19
+	VFMADD231PD.BCST 288(DX), Z0, Z20
+	VFMADD231PD.BCST 296(DX), Z0, Z21
+	VFMADD231PD.BCST 304(DX), Z0, Z22
+	VFMADD231PD.BCST 312(DX), Z0, Z23
+	VFMADD231PD.BCST 256(R9), Z0, Z24
+	VFMADD231PD.BCST 264(R9), Z0, Z25
+	VFMADD231PD.BCST 272(R9), Z0, Z26
+	VFMADD231PD.BCST 280(R9), Z0, Z27
+	VFMADD231PD.BCST 288(R9), Z0, Z28
+	VFMADD231PD.BCST 296(R9), Z0, Z29
+	VFMADD231PD.BCST 304(R9), Z0, Z30
+	VFMADD231PD.BCST 312(R9), Z0, Z31
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 320(DX), Z1, Z16
+	VFMADD231PD.BCST 328(DX), Z1, Z17
+	VFMADD231PD.BCST 336(DX), Z1, Z18
+	VFMADD231PD.BCST 344(DX), Z1, Z19
+	VFMADD231PD.BCST 352(DX), Z1, Z20
+	VFMADD231PD.BCST 360(DX), Z1, Z21
+	VFMADD231PD.BCST 368(DX), Z1, Z22
+	VFMADD231PD.BCST 376(DX), Z1, Z23
+	VFMADD231PD.BCST 320(R9), Z1, Z24
+	VFMADD231PD.BCST 328(R9), Z1, Z25
+	VFMADD231PD.BCST 336(R9), Z1, Z26
+	VFMADD231PD.BCST 344(R9), Z1, Z27
+	VFMADD231PD.BCST 352(R9), Z1, Z28
+	VFMADD231PD.BCST 360(R9), Z1, Z29
+	VFMADD231PD.BCST 368(R9), Z1, Z30
+	VFMADD231PD.BCST 376(R9), Z1, Z31
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 384(DX), Z2, Z16
+	VFMADD231PD.BCST 392(DX), Z2, Z17
+	VFMADD231PD.BCST 400(DX), Z2, Z18
+	VFMADD231PD.BCST 408(DX), Z2, Z19
+	VFMADD231PD.BCST 416(DX), Z2, Z20
+	VFMADD231PD.BCST 424(DX), Z2, Z21
+	VFMADD231PD.BCST 432(DX), Z2, Z22
+	VFMADD231PD.BCST 440(DX), Z2, Z23
+	VFMADD231PD.BCST 384(R9), Z2, Z24
+	VFMADD231PD.BCST 392(R9), Z2, Z25
+	VFMADD231PD.BCST 400(R9), Z2, Z26
+	VFMADD231PD.BCST 408(R9), Z2, Z27
+	VFMADD231PD.BCST 416(R9), Z2, Z28
+	VFMADD231PD.BCST 424(R9), Z2, Z29
+	VFMADD231PD.BCST 432(R9), Z2, Z30
+	VFMADD231PD.BCST 440(R9), Z2, Z31
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PD.BCST 448(DX), Z3, Z16
+	VFMADD231PD.BCST 456(DX), Z3, Z17
+	VFMADD231PD.BCST 464(DX), Z3, Z18
+	VFMADD231PD.BCST 472(DX), Z3, Z19
+	VFMADD231PD.BCST 480(DX), Z3, Z20
+	VFMADD231PD.BCST 488(DX), Z3, Z21
+	VFMADD231PD.BCST 496(DX), Z3, Z22
+	VFMADD231PD.BCST 504(DX), Z3, Z23
+	VFMADD231PD.BCST 448(R9), Z3, Z24
+	VFMADD231PD.BCST 456(R9), Z3, Z25
+	VFMADD231PD.BCST 464(R9), Z3, Z26
+	VFMADD231PD.BCST 472(R9), Z3, Z27
+	VFMADD231PD.BCST 480(R9), Z3, Z28
+	VFMADD231PD.BCST 488(R9), Z3, Z29
+	VFMADD231PD.BCST 496(R9), Z3, Z30
+	VFMADD231PD.BCST 504(R9), Z3, Z31
+	ADDQ $512, DX
+	ADDQ $512, R9
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
+	DECQ streamCall_k(DI)
+	JZ sums
+	DECQ streamCall_left(DI)
+	JNZ loop
+
+sums:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Z16, Z16
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD (AX), Z17, Z17
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPD (AX), Z18, Z18
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPD (AX), Z19, Z19
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPD (AX), Z20, Z20
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPD (AX), Z21, Z21
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VADDPD (AX), Z22, Z22
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VADDPD (AX), Z23, Z23
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Z24, Z24
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD (AX), Z25, Z25
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPD (AX), Z26, Z26
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPD (AX), Z27, Z27
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPD (AX), Z28, Z28
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPD (AX), Z29, Z29
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+48)(DI), AX
+	VADDPD (AX), Z30, Z30
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+56)(DI), AX
+	VADDPD (AX), Z31, Z31
+
+added0x1:
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+56)(DI), AX
+	VMOVUPD Z31, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+48)(DI), AX
+	VMOVUPD Z30, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPD Z29, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPD Z28, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Z27, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Z26, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z25, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z24, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	VMOVUPD Z23, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	VMOVUPD Z22, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPD Z21, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPD Z20, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Z19, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Z18, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z17, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z16, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+32)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+40)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+48)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+56)(DI)
+	CMPQ streamCall_k(DI), $0
+	JNE start
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamAlongFar512Doublesx16(c *streamCall)
+// 16 rows of A by 8 columns.
+TEXT ·streamAlongFar512Doublesx16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), R9
+
+start:
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
+
+loop:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VUNPCKLPD Z1, Z0, Z8
+	VUNPCKHPD Z1, Z0, Z9
+	VUNPCKLPD Z3, Z2, Z10
+	VUNPCKHPD Z3, Z2, Z11
+	VSHUFF64X2 $0x88, Z10, Z8, Z0
+	VSHUFF64X2 $0x88, Z11, Z9, Z1
+	VSHUFF64X2 $0xdd, Z10, Z8, Z2
+	VSHUFF64X2 $0xdd, Z11, Z9, Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PD.BCST (DX), Z0, Z16
+	VFMADD231PD.BCST 8(DX), Z0, Z17
+	VFMADD231PD.BCST 16(DX), Z0, Z18
+	VFMADD231PD.BCST 24(DX), Z0, Z19
+	VFMADD231PD.BCST 32(DX), Z0, Z20
+	VFMADD231PD.BCST 40(DX), Z0, Z21
+	VFMADD231PD.BCST 48(DX), Z0, Z22
+	VFMADD231PD.BCST 56(DX), Z0, Z23
+	VFMADD231PD.BCST (R9), Z0, Z24
+	VFMADD231PD.BCST 8(R9), Z0, Z25
+	VFMADD231PD.BCST 16(R9), Z0, Z26
+	VFMADD231PD.BCST 24(R9), Z0, Z27
+	VFMADD231PD.BCST 32(R9), Z0, Z28
+	VFMADD231PD.BCST 40(R9), Z0, Z29
+	VFMADD231PD.BCST 48(R9), Z0, Z30
+	VFMADD231PD.BCST 56(R9), Z0, Z31
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PD.BCST 64(DX), Z1, Z16
+	VFMADD231PD.BCST 72(DX), Z1, Z17
+	VFMADD231PD.BCST 80(DX), Z1, Z18
+	VFMADD231PD.BCST 88(DX), Z1, Z19
+	VFMADD231PD.BCST 96(DX), Z1, Z20
+	VFMADD231PD.BCST 104(DX), Z1, Z21
+	VFMADD231PD.BCST 112(DX), Z1, Z22
+	VFMADD231PD.BCST 120(DX), Z1, Z23
+	VFMADD231PD.BCST 64(R9), Z1, Z24
+	VFMADD231PD.BCST 72(R9), Z1, Z25
+	VFMADD231PD.BCST 80(R9), Z1, Z26
+	VFMADD231PD.BCST 88(R9), Z1, Z27
+	VFMADD231PD.BCST 96(R9), Z1, Z28
+	VFMADD231PD.BCST 104(R9), Z1, Z29
+	VFMADD231PD.BCST 112(R9), Z1, Z30
+	VFMADD231PD.BCST 120(R9), Z1, Z31
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PD.BCST 128(DX), Z2, Z16
+	VFMADD231PD.BCST 136(DX), Z2, Z17
+	VFMADD231PD.BCST 144(DX), Z2, Z18
+	VFMADD231PD.BCST 152(DX), Z2, Z19
+	VFMADD231PD.BCST 160(DX), Z2, Z20
+	VFMADD231PD.BCST 168(DX), Z2, Z21
+	VFMADD231PD.BCST 176(DX), Z2, Z22
+	VFMADD231PD.BCST 184(DX), Z2, Z23
+	VFMADD231PD.BCST 128(R9), Z2, Z24
+	VFMADD231PD.BCST 136(R9), Z2, Z25
+	VFMADD231PD.BCST 144(R9), Z2, Z26
+	VFMADD231PD.BCST 152(R9), Z2, Z27
+	VFMADD231PD.BCST 160(R9), Z2, Z28
+	VFMADD231PD.BCST 168(R9), Z2, Z29
+	VFMADD231PD.BCST 176(R9), Z2, Z30
+	VFMADD231PD.BCST 184(R9), Z2, Z31
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PD.BCST 192(DX), Z3, Z16
+	VFMADD231PD.BCST 200(DX), Z3, Z17
+	VFMADD231PD.BCST 208(DX), Z3, Z18
+	VFMADD231PD.BCST 216(DX), Z3, Z19
+	VFMADD231PD.BCST 224(DX), Z3, Z20
+	VFMADD231PD.BCST 232(DX), Z3, Z21
+	VFMADD231PD.BCST 240(DX), Z3, Z22
+	VFMADD231PD.BCST 248(DX), Z3, Z23
+	VFMADD231PD.BCST 192(R9), Z3, Z24
+	VFMADD231PD.BCST 200(R9), Z3, Z25
+	VFMADD231PD.BCST 208(R9), Z3, Z26
+	VFMADD231PD.BCST 216(R9), Z3, Z27
+	VFMADD231PD.BCST 224(R9), Z3, Z28
+	VFMADD231PD.BCST 232(R9), Z3, Z29
+	VFMADD231PD.BCST 240(R9), Z3, Z30
+	VFMADD231PD.BCST 248(R9), Z3, Z31
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z0, Z0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z2, Z2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z1, Z1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z3, Z3
+	VUNPCKLPD Z1, Z0, Z8
+	VUNPCKHPD Z1, Z0, Z9
+	VUNPCKLPD Z3, Z2, Z10
+	VUNPCKHPD Z3, Z2, Z11
+	VSHUFF64X2 $0x88, Z10, Z8, Z0
+	VSHUFF64X2 $0x88, Z11, Z9, Z1
+	VSHUFF64X2 $0xdd, Z10, Z8, Z2
+	VSHUFF64X2 $0xdd, Z11, Z9, Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PD.BCST 256(DX), Z0, Z16
+	VFMADD231PD.BCST 264(DX), Z0, Z17
+	VFMADD231PD.BCST 272(DX), Z0, Z18
+	VFMADD231PD.BCST 280(DX), Z0, Z19
+	VFMADD231PD.BCST 288(DX), Z0, Z20
+	VFMADD231PD.BCST 296(DX), Z0, Z21
+	VFMADD231PD.BCST 304(DX), Z0, Z22
+	VFMADD231PD.BCST 312(DX), Z0, Z23
+	VFMADD231PD.BCST 256(R9), Z0, Z24
+	VFMADD231PD.BCST 264(R9), Z0, Z25
+	VFMADD231PD.BCST 272(R9), Z0, Z26
+	VFMADD231PD.BCST 280(R9), Z0, Z27
+	VFMADD231PD.BCST 288(R9), Z0, Z28
+	VFMADD231PD.BCST 296(R9), Z0, Z29
+	VFMADD231PD.BCST 304(R9), Z0, Z30
+	VFMADD231PD.BCST 312(R9), Z0, Z31
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PD.BCST 320(DX), Z1, Z16
+	VFMADD231PD.BCST 328(DX), Z1, Z17
+	VFMADD231PD.BCST 336(DX), Z1, Z18
+	VFMADD231PD.BCST 344(DX), Z1, Z19
+	VFMADD231PD.BCST 352(DX), Z1, Z20
+	VFMADD231PD.BCST 360(DX), Z1, Z21
+	VFMADD231PD.BCST 368(DX), Z1, Z22
+	VFMADD231PD.BCST 376(DX), Z1, Z23
+	VFMADD231PD.BCST 320(R9), Z1, Z24
+	VFMADD231PD.BCST 328(R9), Z1, Z25
+	VFMADD231PD.BCST 336(R9), Z1, Z26
+	VFMADD231PD.BCST 344(R9), Z1, Z27
+	VFMADD231PD.BCST 352(R9), Z1, Z28
+	VFMADD231PD.BCST 360(R9), Z1, Z29
+	VFMADD231PD.BCST 368(R9), Z1, Z30
+	VFMADD231PD.BCST 376(R9), Z1, Z31
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PD.BCST 384(DX), Z2, Z16
+	VFMADD231PD.BCST 392(DX), Z2, Z17
+	VFMADD231PD.BCST 400(DX), Z2, Z18
+	VFMADD231PD.BCST 408(DX), Z2, Z19
+	VFMADD231PD.BCST 416(DX), Z2, Z20
+	VFMADD231PD.BCST 424(DX), Z2, Z21
+	VFMADD231PD.BCST 432(DX), Z2, Z22
+	VFMADD231PD.BCST 440(DX), Z2, Z23
+	VFMADD231PD.BCST 384(R9), Z2, Z24
+	VFMADD231PD.BCST 392(R9), Z2, Z25
+	VFMADD231PD.BCST 400(R9), Z2, Z26
+	VFMADD231PD.BCST 408(R9), Z2, Z27
+	VFMADD231PD.BCST 416(R9), Z2, Z28
+	VFMADD231PD.BCST 424(R9), Z2, Z29
+	VFMADD231PD.BCST 432(R9), Z2, Z30
+	VFMADD231PD.BCST 440(R9), Z2, Z31
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PD.BCST 448(DX), Z3, Z16
+	VFMADD231PD.BCST 456(DX), Z3, Z17
+	VFMADD231PD.BCST 464(DX), Z3, Z18
+	VFMADD231PD.BCST 472(DX), Z3, Z19
+	VFMADD231PD.BCST 480(DX), Z3, Z20
+	VFMADD231PD.BCST 488(DX), Z3, Z21
+	VFMADD231PD.BCST 496(DX), Z3, Z22
+	VFMADD231PD.BCST 504(DX), Z3, Z23
+	VFMADD231PD.BCST 448(R9), Z3, Z24
+	VFMADD231PD.BCST 456(R9), Z3, Z25
+	VFMADD231PD.BCST 464(R9), Z3, Z26
+	VFMADD231PD.BCST 472(R9), Z3, Z27
+	VFMADD231PD.BCST 480(R9), Z3, Z28
+	VFMADD231PD.BCST 488(R9), Z3, Z29
+	VFMADD231PD.BCST 496(R9), Z3, Z30
+	VFMADD231PD.BCST 504(R9), Z3, Z31
+	ADDQ $512, DX
+	ADDQ $512, R9
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
+	DECQ streamCall_k(DI)
+	JZ sums
+	DECQ streamCall_left(DI)
+	JNZ loop
+
+sums:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Z16, Z16
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD (AX), Z17, Z17
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPD (AX), Z18, Z18
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPD (AX), Z19, Z19
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPD (AX), Z20, Z20
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPD (AX), Z21, Z21
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VADDPD (AX), Z22, Z22
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VADDPD (AX), Z23, Z23
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Z24, Z24
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD (AX), Z25, Z25
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPD (AX), Z26, Z26
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPD (AX), Z27, Z27
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPD (AX), Z28, Z28
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPD (AX), Z29, Z29
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+48)(DI), AX
+	VADDPD (AX), Z30, Z30
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+56)(DI), AX
+	VADDPD (AX), Z31, Z31
+
+added0x1:
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+56)(DI), AX
+	VMOVUPD Z31, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+48)(DI), AX
+	VMOVUPD Z30, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPD Z29, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPD Z28, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Z27, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Z26, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z25, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z24, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	VMOVUPD Z23, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	VMOVUPD Z22, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPD Z21, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPD Z20, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Z19, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Z18, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z17, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z16, (AX)
 	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
 	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
@@ -30469,6 +33216,2332 @@ added1x1:
 	VMOVUPS Y9, (AX)
 	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y8, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	CMPQ streamCall_k(DI), $0
+	JNE start
+	SUBQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamAlong256Doublesx1(c *streamCall)
+// 1 rows of A by 16 columns.
+TEXT ·streamAlong256Doublesx1(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	ADDQ (streamCall_slots+2*streamSlot__size+streamSlot_used+0)(DI), R12
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_offset+0)(DI), CX
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_fetch+0)(DI), R14
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	ADDQ (streamCall_slots+3*streamSlot__size+streamSlot_used+0)(DI), R13
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_offset+0)(DI), R8
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_fetch+0)(DI), R15
+
+start:
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
+
+loop:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X0
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y0, Y0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 0(DX), Y7
+	VFMADD231PD Y7, Y4, Y8
+	VBROADCASTSD 32(DX), Y7
+	VFMADD231PD Y7, Y5, Y8
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X0
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y0, Y0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 0(R9), Y7
+	VFMADD231PD Y7, Y4, Y9
+	VBROADCASTSD 32(R9), Y7
+	VFMADD231PD Y7, Y5, Y9
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X0
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y0, Y0
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X1
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 0(R12), Y7
+	VFMADD231PD Y7, Y4, Y10
+	VBROADCASTSD 32(R12), Y7
+	VFMADD231PD Y7, Y5, Y10
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X0
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y0, Y0
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X1
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 0(R13), Y7
+	VFMADD231PD Y7, Y4, Y11
+	VBROADCASTSD 32(R13), Y7
+	VFMADD231PD Y7, Y5, Y11
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y0, Y0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X1
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 64(DX), Y7
+	VFMADD231PD Y7, Y4, Y8
+	VBROADCASTSD 96(DX), Y7
+	VFMADD231PD Y7, Y5, Y8
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y0, Y0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X1
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 64(R9), Y7
+	VFMADD231PD Y7, Y4, Y9
+	VBROADCASTSD 96(R9), Y7
+	VFMADD231PD Y7, Y5, Y9
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X0
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y0, Y0
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X1
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 64(R12), Y7
+	VFMADD231PD Y7, Y4, Y10
+	VBROADCASTSD 96(R12), Y7
+	VFMADD231PD Y7, Y5, Y10
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X0
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y0, Y0
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X1
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 64(R13), Y7
+	VFMADD231PD Y7, Y4, Y11
+	VBROADCASTSD 96(R13), Y7
+	VFMADD231PD Y7, Y5, Y11
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y0, Y0
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 128(DX), Y7
+	VFMADD231PD Y7, Y4, Y8
+	VBROADCASTSD 160(DX), Y7
+	VFMADD231PD Y7, Y5, Y8
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y0, Y0
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 128(R9), Y7
+	VFMADD231PD Y7, Y4, Y9
+	VBROADCASTSD 160(R9), Y7
+	VFMADD231PD Y7, Y5, Y9
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X0
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y0, Y0
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X1
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 128(R12), Y7
+	VFMADD231PD Y7, Y4, Y10
+	VBROADCASTSD 160(R12), Y7
+	VFMADD231PD Y7, Y5, Y10
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X0
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y0, Y0
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X1
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 128(R13), Y7
+	VFMADD231PD Y7, Y4, Y11
+	VBROADCASTSD 160(R13), Y7
+	VFMADD231PD Y7, Y5, Y11
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y0, Y0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y1, Y1
+	PREFETCHT0 (AX)(R10*1)
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 192(DX), Y7
+	VFMADD231PD Y7, Y4, Y8
+	VBROADCASTSD 224(DX), Y7
+	VFMADD231PD Y7, Y5, Y8
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y0, Y0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y1, Y1
+	PREFETCHT0 (AX)(R11*1)
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 192(R9), Y7
+	VFMADD231PD Y7, Y4, Y9
+	VBROADCASTSD 224(R9), Y7
+	VFMADD231PD Y7, Y5, Y9
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X0
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y0, Y0
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X1
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y1, Y1
+	PREFETCHT0 (AX)(R14*1)
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 192(R12), Y7
+	VFMADD231PD Y7, Y4, Y10
+	VBROADCASTSD 224(R12), Y7
+	VFMADD231PD Y7, Y5, Y10
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X0
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y0, Y0
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X1
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y1, Y1
+	PREFETCHT0 (AX)(R15*1)
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 192(R13), Y7
+	VFMADD231PD Y7, Y4, Y11
+	VBROADCASTSD 224(R13), Y7
+	VFMADD231PD Y7, Y5, Y11
+	ADDQ $256, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
+	ADDQ $256, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R11
+	ADDQ $256, R12
+	ADDQ $64, CX
+	ADDQ $64, R14
+	CMPQ R14, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R14
+	ADDQ $256, R13
+	ADDQ $64, R8
+	ADDQ $64, R15
+	CMPQ R15, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R15
+	DECQ streamCall_k(DI)
+	JZ sums
+	DECQ streamCall_left(DI)
+	JNZ loop
+
+sums:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Y8, Y8
+
+added0x1:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Y9, Y9
+
+added1x1:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added2x1
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added2x1
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Y10, Y10
+
+added2x1:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added3x1
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added3x1
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Y11, Y11
+
+added3x1:
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y11, (AX)
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+3*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y10, (AX)
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+2*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y9, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y8, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	CMPQ streamCall_k(DI), $0
+	JNE start
+	SUBQ (streamCall_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	MOVQ R13, (streamCall_slots+3*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ R8, (streamCall_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R15, (streamCall_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ R12, (streamCall_slots+2*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ CX, (streamCall_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R14, (streamCall_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamAlongFar256Doublesx1(c *streamCall)
+// 1 rows of A by 16 columns.
+TEXT ·streamAlongFar256Doublesx1(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	ADDQ (streamCall_slots+2*streamSlot__size+streamSlot_used+0)(DI), R12
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_offset+0)(DI), CX
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_fetch+0)(DI), R14
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	ADDQ (streamCall_slots+3*streamSlot__size+streamSlot_used+0)(DI), R13
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_offset+0)(DI), R8
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_fetch+0)(DI), R15
+
+start:
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
+
+loop:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y0, Y0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 0(DX), Y7
+	VFMADD231PD Y7, Y4, Y8
+	VBROADCASTSD 32(DX), Y7
+	VFMADD231PD Y7, Y5, Y8
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y0, Y0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X1
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 64(DX), Y7
+	VFMADD231PD Y7, Y4, Y8
+	VBROADCASTSD 96(DX), Y7
+	VFMADD231PD Y7, Y5, Y8
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y0, Y0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 128(DX), Y7
+	VFMADD231PD Y7, Y4, Y8
+	VBROADCASTSD 160(DX), Y7
+	VFMADD231PD Y7, Y5, Y8
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y0, Y0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y1, Y1
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 192(DX), Y7
+	VFMADD231PD Y7, Y4, Y8
+	VBROADCASTSD 224(DX), Y7
+	VFMADD231PD Y7, Y5, Y8
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X0
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y0, Y0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 0(R9), Y7
+	VFMADD231PD Y7, Y4, Y9
+	VBROADCASTSD 32(R9), Y7
+	VFMADD231PD Y7, Y5, Y9
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y0, Y0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X1
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 64(R9), Y7
+	VFMADD231PD Y7, Y4, Y9
+	VBROADCASTSD 96(R9), Y7
+	VFMADD231PD Y7, Y5, Y9
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y0, Y0
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 128(R9), Y7
+	VFMADD231PD Y7, Y4, Y9
+	VBROADCASTSD 160(R9), Y7
+	VFMADD231PD Y7, Y5, Y9
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y0, Y0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y1, Y1
+	PREFETCHT1 (AX)(R11*1)
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 192(R9), Y7
+	VFMADD231PD Y7, Y4, Y9
+	VBROADCASTSD 224(R9), Y7
+	VFMADD231PD Y7, Y5, Y9
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X0
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y0, Y0
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X1
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 0(R12), Y7
+	VFMADD231PD Y7, Y4, Y10
+	VBROADCASTSD 32(R12), Y7
+	VFMADD231PD Y7, Y5, Y10
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X0
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y0, Y0
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X1
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 64(R12), Y7
+	VFMADD231PD Y7, Y4, Y10
+	VBROADCASTSD 96(R12), Y7
+	VFMADD231PD Y7, Y5, Y10
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X0
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y0, Y0
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X1
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 128(R12), Y7
+	VFMADD231PD Y7, Y4, Y10
+	VBROADCASTSD 160(R12), Y7
+	VFMADD231PD Y7, Y5, Y10
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X0
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y0, Y0
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X1
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y1, Y1
+	PREFETCHT1 (AX)(R14*1)
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 192(R12), Y7
+	VFMADD231PD Y7, Y4, Y10
+	VBROADCASTSD 224(R12), Y7
+	VFMADD231PD Y7, Y5, Y10
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X0
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y0, Y0
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X1
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 0(R13), Y7
+	VFMADD231PD Y7, Y4, Y11
+	VBROADCASTSD 32(R13), Y7
+	VFMADD231PD Y7, Y5, Y11
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X0
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y0, Y0
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X1
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 64(R13), Y7
+	VFMADD231PD Y7, Y4, Y11
+	VBROADCASTSD 96(R13), Y7
+	VFMADD231PD Y7, Y5, Y11
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X0
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y0, Y0
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X1
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 128(R13), Y7
+	VFMADD231PD Y7, Y4, Y11
+	VBROADCASTSD 160(R13), Y7
+	VFMADD231PD Y7, Y5, Y11
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X0
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y0, Y0
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X1
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y1, Y1
+	PREFETCHT1 (AX)(R15*1)
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 192(R13), Y7
+	VFMADD231PD Y7, Y4, Y11
+	VBROADCASTSD 224(R13), Y7
+	VFMADD231PD Y7, Y5, Y11
+	ADDQ $256, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
+	ADDQ $256, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R11
+	ADDQ $256, R12
+	ADDQ $64, CX
+	ADDQ $64, R14
+	CMPQ R14, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R14
+	ADDQ $256, R13
+	ADDQ $64, R8
+	ADDQ $64, R15
+	CMPQ R15, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R15
+	DECQ streamCall_k(DI)
+	JZ sums
+	DECQ streamCall_left(DI)
+	JNZ loop
+
+sums:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Y8, Y8
+
+added0x1:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Y9, Y9
+
+added1x1:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added2x1
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added2x1
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Y10, Y10
+
+added2x1:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added3x1
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added3x1
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Y11, Y11
+
+added3x1:
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y11, (AX)
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+3*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y10, (AX)
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+2*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y9, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y8, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	CMPQ streamCall_k(DI), $0
+	JNE start
+	SUBQ (streamCall_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	MOVQ R13, (streamCall_slots+3*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ R8, (streamCall_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R15, (streamCall_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ R12, (streamCall_slots+2*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ CX, (streamCall_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R14, (streamCall_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamAlong256Doublesx2(c *streamCall)
+// 2 rows of A by 16 columns.
+TEXT ·streamAlong256Doublesx2(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	ADDQ (streamCall_slots+2*streamSlot__size+streamSlot_used+0)(DI), R12
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_offset+0)(DI), CX
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_fetch+0)(DI), R14
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	ADDQ (streamCall_slots+3*streamSlot__size+streamSlot_used+0)(DI), R13
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_offset+0)(DI), R8
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_fetch+0)(DI), R15
+
+start:
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+	VXORPD Y12, Y12, Y12
+	VXORPD Y13, Y13, Y13
+	VXORPD Y14, Y14, Y14
+	VXORPD Y15, Y15, Y15
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
+
+loop:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X0
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y0, Y0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 0(DX), Y7
+	VFMADD231PD Y7, Y4, Y8
+	VBROADCASTSD 8(DX), Y7
+	VFMADD231PD Y7, Y4, Y9
+	VBROADCASTSD 32(DX), Y7
+	VFMADD231PD Y7, Y5, Y8
+	VBROADCASTSD 40(DX), Y7
+	VFMADD231PD Y7, Y5, Y9
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X0
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y0, Y0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 0(R9), Y7
+	VFMADD231PD Y7, Y4, Y10
+	VBROADCASTSD 8(R9), Y7
+	VFMADD231PD Y7, Y4, Y11
+	VBROADCASTSD 32(R9), Y7
+	VFMADD231PD Y7, Y5, Y10
+	VBROADCASTSD 40(R9), Y7
+	VFMADD231PD Y7, Y5, Y11
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X0
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y0, Y0
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X1
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 0(R12), Y7
+	VFMADD231PD Y7, Y4, Y12
+	VBROADCASTSD 8(R12), Y7
+	VFMADD231PD Y7, Y4, Y13
+	VBROADCASTSD 32(R12), Y7
+	VFMADD231PD Y7, Y5, Y12
+	VBROADCASTSD 40(R12), Y7
+	VFMADD231PD Y7, Y5, Y13
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X0
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y0, Y0
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X1
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 0(R13), Y7
+	VFMADD231PD Y7, Y4, Y14
+	VBROADCASTSD 8(R13), Y7
+	VFMADD231PD Y7, Y4, Y15
+	VBROADCASTSD 32(R13), Y7
+	VFMADD231PD Y7, Y5, Y14
+	VBROADCASTSD 40(R13), Y7
+	VFMADD231PD Y7, Y5, Y15
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y0, Y0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X1
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 64(DX), Y7
+	VFMADD231PD Y7, Y4, Y8
+	VBROADCASTSD 72(DX), Y7
+	VFMADD231PD Y7, Y4, Y9
+	VBROADCASTSD 96(DX), Y7
+	VFMADD231PD Y7, Y5, Y8
+	VBROADCASTSD 104(DX), Y7
+	VFMADD231PD Y7, Y5, Y9
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y0, Y0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X1
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 64(R9), Y7
+	VFMADD231PD Y7, Y4, Y10
+	VBROADCASTSD 72(R9), Y7
+	VFMADD231PD Y7, Y4, Y11
+	VBROADCASTSD 96(R9), Y7
+	VFMADD231PD Y7, Y5, Y10
+	VBROADCASTSD 104(R9), Y7
+	VFMADD231PD Y7, Y5, Y11
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X0
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y0, Y0
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X1
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 64(R12), Y7
+	VFMADD231PD Y7, Y4, Y12
+	VBROADCASTSD 72(R12), Y7
+	VFMADD231PD Y7, Y4, Y13
+	VBROADCASTSD 96(R12), Y7
+	VFMADD231PD Y7, Y5, Y12
+	VBROADCASTSD 104(R12), Y7
+	VFMADD231PD Y7, Y5, Y13
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X0
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y0, Y0
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X1
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 64(R13), Y7
+	VFMADD231PD Y7, Y4, Y14
+	VBROADCASTSD 72(R13), Y7
+	VFMADD231PD Y7, Y4, Y15
+	VBROADCASTSD 96(R13), Y7
+	VFMADD231PD Y7, Y5, Y14
+	VBROADCASTSD 104(R13), Y7
+	VFMADD231PD Y7, Y5, Y15
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y0, Y0
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 128(DX), Y7
+	VFMADD231PD Y7, Y4, Y8
+	VBROADCASTSD 136(DX), Y7
+	VFMADD231PD Y7, Y4, Y9
+	VBROADCASTSD 160(DX), Y7
+	VFMADD231PD Y7, Y5, Y8
+	VBROADCASTSD 168(DX), Y7
+	VFMADD231PD Y7, Y5, Y9
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y0, Y0
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 128(R9), Y7
+	VFMADD231PD Y7, Y4, Y10
+	VBROADCASTSD 136(R9), Y7
+	VFMADD231PD Y7, Y4, Y11
+	VBROADCASTSD 160(R9), Y7
+	VFMADD231PD Y7, Y5, Y10
+	VBROADCASTSD 168(R9), Y7
+	VFMADD231PD Y7, Y5, Y11
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X0
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y0, Y0
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X1
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 128(R12), Y7
+	VFMADD231PD Y7, Y4, Y12
+	VBROADCASTSD 136(R12), Y7
+	VFMADD231PD Y7, Y4, Y13
+	VBROADCASTSD 160(R12), Y7
+	VFMADD231PD Y7, Y5, Y12
+	VBROADCASTSD 168(R12), Y7
+	VFMADD231PD Y7, Y5, Y13
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X0
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y0, Y0
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X1
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 128(R13), Y7
+	VFMADD231PD Y7, Y4, Y14
+	VBROADCASTSD 136(R13), Y7
+	VFMADD231PD Y7, Y4, Y15
+	VBROADCASTSD 160(R13), Y7
+	VFMADD231PD Y7, Y5, Y14
+	VBROADCASTSD 168(R13), Y7
+	VFMADD231PD Y7, Y5, Y15
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y0, Y0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y1, Y1
+	PREFETCHT0 (AX)(R10*1)
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 192(DX), Y7
+	VFMADD231PD Y7, Y4, Y8
+	VBROADCASTSD 200(DX), Y7
+	VFMADD231PD Y7, Y4, Y9
+	VBROADCASTSD 224(DX), Y7
+	VFMADD231PD Y7, Y5, Y8
+	VBROADCASTSD 232(DX), Y7
+	VFMADD231PD Y7, Y5, Y9
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y0, Y0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y1, Y1
+	PREFETCHT0 (AX)(R11*1)
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 192(R9), Y7
+	VFMADD231PD Y7, Y4, Y10
+	VBROADCASTSD 200(R9), Y7
+	VFMADD231PD Y7, Y4, Y11
+	VBROADCASTSD 224(R9), Y7
+	VFMADD231PD Y7, Y5, Y10
+	VBROADCASTSD 232(R9), Y7
+	VFMADD231PD Y7, Y5, Y11
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X0
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y0, Y0
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X1
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y1, Y1
+	PREFETCHT0 (AX)(R14*1)
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 192(R12), Y7
+	VFMADD231PD Y7, Y4, Y12
+	VBROADCASTSD 200(R12), Y7
+	VFMADD231PD Y7, Y4, Y13
+	VBROADCASTSD 224(R12), Y7
+	VFMADD231PD Y7, Y5, Y12
+	VBROADCASTSD 232(R12), Y7
+	VFMADD231PD Y7, Y5, Y13
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X0
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y0, Y0
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X1
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y1, Y1
+	PREFETCHT0 (AX)(R15*1)
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 192(R13), Y7
+	VFMADD231PD Y7, Y4, Y14
+	VBROADCASTSD 200(R13), Y7
+	VFMADD231PD Y7, Y4, Y15
+	VBROADCASTSD 224(R13), Y7
+	VFMADD231PD Y7, Y5, Y14
+	VBROADCASTSD 232(R13), Y7
+	VFMADD231PD Y7, Y5, Y15
+	ADDQ $256, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
+	ADDQ $256, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R11
+	ADDQ $256, R12
+	ADDQ $64, CX
+	ADDQ $64, R14
+	CMPQ R14, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R14
+	ADDQ $256, R13
+	ADDQ $64, R8
+	ADDQ $64, R15
+	CMPQ R15, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R15
+	DECQ streamCall_k(DI)
+	JZ sums
+	DECQ streamCall_left(DI)
+	JNZ loop
+
+sums:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Y8, Y8
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD (AX), Y9, Y9
+
+added0x1:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Y10, Y10
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD (AX), Y11, Y11
+
+added1x1:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added2x1
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added2x1
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Y12, Y12
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD (AX), Y13, Y13
+
+added2x1:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added3x1
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added3x1
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Y14, Y14
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD (AX), Y15, Y15
+
+added3x1:
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Y15, (AX)
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y14, (AX)
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+3*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+3*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Y13, (AX)
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y12, (AX)
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+2*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+2*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Y11, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y10, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Y9, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y8, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	CMPQ streamCall_k(DI), $0
+	JNE start
+	SUBQ (streamCall_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	MOVQ R13, (streamCall_slots+3*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ R8, (streamCall_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R15, (streamCall_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ R12, (streamCall_slots+2*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ CX, (streamCall_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R14, (streamCall_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamAlongFar256Doublesx2(c *streamCall)
+// 2 rows of A by 16 columns.
+TEXT ·streamAlongFar256Doublesx2(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	ADDQ (streamCall_slots+2*streamSlot__size+streamSlot_used+0)(DI), R12
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_offset+0)(DI), CX
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_fetch+0)(DI), R14
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	ADDQ (streamCall_slots+3*streamSlot__size+streamSlot_used+0)(DI), R13
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_offset+0)(DI), R8
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_fetch+0)(DI), R15
+
+start:
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+	VXORPD Y12, Y12, Y12
+	VXORPD Y13, Y13, Y13
+	VXORPD Y14, Y14, Y14
+	VXORPD Y15, Y15, Y15
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
+
+loop:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y0, Y0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 0(DX), Y7
+	VFMADD231PD Y7, Y4, Y8
+	VBROADCASTSD 8(DX), Y7
+	VFMADD231PD Y7, Y4, Y9
+	VBROADCASTSD 32(DX), Y7
+	VFMADD231PD Y7, Y5, Y8
+	VBROADCASTSD 40(DX), Y7
+	VFMADD231PD Y7, Y5, Y9
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y0, Y0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X1
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 64(DX), Y7
+	VFMADD231PD Y7, Y4, Y8
+	VBROADCASTSD 72(DX), Y7
+	VFMADD231PD Y7, Y4, Y9
+	VBROADCASTSD 96(DX), Y7
+	VFMADD231PD Y7, Y5, Y8
+	VBROADCASTSD 104(DX), Y7
+	VFMADD231PD Y7, Y5, Y9
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y0, Y0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 128(DX), Y7
+	VFMADD231PD Y7, Y4, Y8
+	VBROADCASTSD 136(DX), Y7
+	VFMADD231PD Y7, Y4, Y9
+	VBROADCASTSD 160(DX), Y7
+	VFMADD231PD Y7, Y5, Y8
+	VBROADCASTSD 168(DX), Y7
+	VFMADD231PD Y7, Y5, Y9
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y0, Y0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y1, Y1
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 192(DX), Y7
+	VFMADD231PD Y7, Y4, Y8
+	VBROADCASTSD 200(DX), Y7
+	VFMADD231PD Y7, Y4, Y9
+	VBROADCASTSD 224(DX), Y7
+	VFMADD231PD Y7, Y5, Y8
+	VBROADCASTSD 232(DX), Y7
+	VFMADD231PD Y7, Y5, Y9
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X0
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y0, Y0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 0(R9), Y7
+	VFMADD231PD Y7, Y4, Y10
+	VBROADCASTSD 8(R9), Y7
+	VFMADD231PD Y7, Y4, Y11
+	VBROADCASTSD 32(R9), Y7
+	VFMADD231PD Y7, Y5, Y10
+	VBROADCASTSD 40(R9), Y7
+	VFMADD231PD Y7, Y5, Y11
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y0, Y0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X1
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 64(R9), Y7
+	VFMADD231PD Y7, Y4, Y10
+	VBROADCASTSD 72(R9), Y7
+	VFMADD231PD Y7, Y4, Y11
+	VBROADCASTSD 96(R9), Y7
+	VFMADD231PD Y7, Y5, Y10
+	VBROADCASTSD 104(R9), Y7
+	VFMADD231PD Y7, Y5, Y11
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y0, Y0
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 128(R9), Y7
+	VFMADD231PD Y7, Y4, Y10
+	VBROADCASTSD 136(R9), Y7
+	VFMADD231PD Y7, Y4, Y11
+	VBROADCASTSD 160(R9), Y7
+	VFMADD231PD Y7, Y5, Y10
+	VBROADCASTSD 168(R9), Y7
+	VFMADD231PD Y7, Y5, Y11
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y0, Y0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y1, Y1
+	PREFETCHT1 (AX)(R11*1)
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 192(R9), Y7
+	VFMADD231PD Y7, Y4, Y10
+	VBROADCASTSD 200(R9), Y7
+	VFMADD231PD Y7, Y4, Y11
+	VBROADCASTSD 224(R9), Y7
+	VFMADD231PD Y7, Y5, Y10
+	VBROADCASTSD 232(R9), Y7
+	VFMADD231PD Y7, Y5, Y11
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X0
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y0, Y0
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X1
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 0(R12), Y7
+	VFMADD231PD Y7, Y4, Y12
+	VBROADCASTSD 8(R12), Y7
+	VFMADD231PD Y7, Y4, Y13
+	VBROADCASTSD 32(R12), Y7
+	VFMADD231PD Y7, Y5, Y12
+	VBROADCASTSD 40(R12), Y7
+	VFMADD231PD Y7, Y5, Y13
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X0
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y0, Y0
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X1
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 64(R12), Y7
+	VFMADD231PD Y7, Y4, Y12
+	VBROADCASTSD 72(R12), Y7
+	VFMADD231PD Y7, Y4, Y13
+	VBROADCASTSD 96(R12), Y7
+	VFMADD231PD Y7, Y5, Y12
+	VBROADCASTSD 104(R12), Y7
+	VFMADD231PD Y7, Y5, Y13
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X0
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y0, Y0
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X1
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 128(R12), Y7
+	VFMADD231PD Y7, Y4, Y12
+	VBROADCASTSD 136(R12), Y7
+	VFMADD231PD Y7, Y4, Y13
+	VBROADCASTSD 160(R12), Y7
+	VFMADD231PD Y7, Y5, Y12
+	VBROADCASTSD 168(R12), Y7
+	VFMADD231PD Y7, Y5, Y13
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X0
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y0, Y0
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X1
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y1, Y1
+	PREFETCHT1 (AX)(R14*1)
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 192(R12), Y7
+	VFMADD231PD Y7, Y4, Y12
+	VBROADCASTSD 200(R12), Y7
+	VFMADD231PD Y7, Y4, Y13
+	VBROADCASTSD 224(R12), Y7
+	VFMADD231PD Y7, Y5, Y12
+	VBROADCASTSD 232(R12), Y7
+	VFMADD231PD Y7, Y5, Y13
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X0
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y0, Y0
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X1
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 0(R13), Y7
+	VFMADD231PD Y7, Y4, Y14
+	VBROADCASTSD 8(R13), Y7
+	VFMADD231PD Y7, Y4, Y15
+	VBROADCASTSD 32(R13), Y7
+	VFMADD231PD Y7, Y5, Y14
+	VBROADCASTSD 40(R13), Y7
+	VFMADD231PD Y7, Y5, Y15
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X0
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y0, Y0
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X1
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 64(R13), Y7
+	VFMADD231PD Y7, Y4, Y14
+	VBROADCASTSD 72(R13), Y7
+	VFMADD231PD Y7, Y4, Y15
+	VBROADCASTSD 96(R13), Y7
+	VFMADD231PD Y7, Y5, Y14
+	VBROADCASTSD 104(R13), Y7
+	VFMADD231PD Y7, Y5, Y15
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X0
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y0, Y0
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X1
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 128(R13), Y7
+	VFMADD231PD Y7, Y4, Y14
+	VBROADCASTSD 136(R13), Y7
+	VFMADD231PD Y7, Y4, Y15
+	VBROADCASTSD 160(R13), Y7
+	VFMADD231PD Y7, Y5, Y14
+	VBROADCASTSD 168(R13), Y7
+	VFMADD231PD Y7, Y5, Y15
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X0
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y0, Y0
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X1
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y1, Y1
+	PREFETCHT1 (AX)(R15*1)
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 192(R13), Y7
+	VFMADD231PD Y7, Y4, Y14
+	VBROADCASTSD 200(R13), Y7
+	VFMADD231PD Y7, Y4, Y15
+	VBROADCASTSD 224(R13), Y7
+	VFMADD231PD Y7, Y5, Y14
+	VBROADCASTSD 232(R13), Y7
+	VFMADD231PD Y7, Y5, Y15
+	ADDQ $256, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
+	ADDQ $256, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R11
+	ADDQ $256, R12
+	ADDQ $64, CX
+	ADDQ $64, R14
+	CMPQ R14, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R14
+	ADDQ $256, R13
+	ADDQ $64, R8
+	ADDQ $64, R15
+	CMPQ R15, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R15
+	DECQ streamCall_k(DI)
+	JZ sums
+	DECQ streamCall_left(DI)
+	JNZ loop
+
+sums:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Y8, Y8
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD (AX), Y9, Y9
+
+added0x1:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Y10, Y10
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD (AX), Y11, Y11
+
+added1x1:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added2x1
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added2x1
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Y12, Y12
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD (AX), Y13, Y13
+
+added2x1:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added3x1
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added3x1
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Y14, Y14
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD (AX), Y15, Y15
+
+added3x1:
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Y15, (AX)
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y14, (AX)
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+3*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+3*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+3*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Y13, (AX)
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y12, (AX)
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+2*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+2*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+2*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Y11, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y10, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Y9, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y8, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	CMPQ streamCall_k(DI), $0
+	JNE start
+	SUBQ (streamCall_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	MOVQ R13, (streamCall_slots+3*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ R8, (streamCall_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R15, (streamCall_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ R12, (streamCall_slots+2*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ CX, (streamCall_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R14, (streamCall_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamAlong256Doublesx4(c *streamCall)
+// 4 rows of A by 8 columns.
+TEXT ·streamAlong256Doublesx4(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+start:
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+	VXORPD Y12, Y12, Y12
+	VXORPD Y13, Y13, Y13
+	VXORPD Y14, Y14, Y14
+	VXORPD Y15, Y15, Y15
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
+
+loop:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X0
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y0, Y0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 0(DX), Y7
+	VFMADD231PD Y7, Y4, Y8
+	VBROADCASTSD 8(DX), Y7
+	VFMADD231PD Y7, Y4, Y9
+	VBROADCASTSD 16(DX), Y7
+	VFMADD231PD Y7, Y4, Y10
+	VBROADCASTSD 24(DX), Y7
+	VFMADD231PD Y7, Y4, Y11
+	VBROADCASTSD 32(DX), Y7
+	VFMADD231PD Y7, Y5, Y8
+	VBROADCASTSD 40(DX), Y7
+	VFMADD231PD Y7, Y5, Y9
+	VBROADCASTSD 48(DX), Y7
+	VFMADD231PD Y7, Y5, Y10
+	VBROADCASTSD 56(DX), Y7
+	VFMADD231PD Y7, Y5, Y11
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X0
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y0, Y0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 0(R9), Y7
+	VFMADD231PD Y7, Y4, Y12
+	VBROADCASTSD 8(R9), Y7
+	VFMADD231PD Y7, Y4, Y13
+	VBROADCASTSD 16(R9), Y7
+	VFMADD231PD Y7, Y4, Y14
+	VBROADCASTSD 24(R9), Y7
+	VFMADD231PD Y7, Y4, Y15
+	VBROADCASTSD 32(R9), Y7
+	VFMADD231PD Y7, Y5, Y12
+	VBROADCASTSD 40(R9), Y7
+	VFMADD231PD Y7, Y5, Y13
+	VBROADCASTSD 48(R9), Y7
+	VFMADD231PD Y7, Y5, Y14
+	VBROADCASTSD 56(R9), Y7
+	VFMADD231PD Y7, Y5, Y15
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y0, Y0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X1
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 64(DX), Y7
+	VFMADD231PD Y7, Y4, Y8
+	VBROADCASTSD 72(DX), Y7
+	VFMADD231PD Y7, Y4, Y9
+	VBROADCASTSD 80(DX), Y7
+	VFMADD231PD Y7, Y4, Y10
+	VBROADCASTSD 88(DX), Y7
+	VFMADD231PD Y7, Y4, Y11
+	VBROADCASTSD 96(DX), Y7
+	VFMADD231PD Y7, Y5, Y8
+	VBROADCASTSD 104(DX), Y7
+	VFMADD231PD Y7, Y5, Y9
+	VBROADCASTSD 112(DX), Y7
+	VFMADD231PD Y7, Y5, Y10
+	VBROADCASTSD 120(DX), Y7
+	VFMADD231PD Y7, Y5, Y11
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y0, Y0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X1
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 64(R9), Y7
+	VFMADD231PD Y7, Y4, Y12
+	VBROADCASTSD 72(R9), Y7
+	VFMADD231PD Y7, Y4, Y13
+	VBROADCASTSD 80(R9), Y7
+	VFMADD231PD Y7, Y4, Y14
+	VBROADCASTSD 88(R9), Y7
+	VFMADD231PD Y7, Y4, Y15
+	VBROADCASTSD 96(R9), Y7
+	VFMADD231PD Y7, Y5, Y12
+	VBROADCASTSD 104(R9), Y7
+	VFMADD231PD Y7, Y5, Y13
+	VBROADCASTSD 112(R9), Y7
+	VFMADD231PD Y7, Y5, Y14
+	VBROADCASTSD 120(R9), Y7
+	VFMADD231PD Y7, Y5, Y15
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y0, Y0
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 128(DX), Y7
+	VFMADD231PD Y7, Y4, Y8
+	VBROADCASTSD 136(DX), Y7
+	VFMADD231PD Y7, Y4, Y9
+	VBROADCASTSD 144(DX), Y7
+	VFMADD231PD Y7, Y4, Y10
+	VBROADCASTSD 152(DX), Y7
+	VFMADD231PD Y7, Y4, Y11
+	VBROADCASTSD 160(DX), Y7
+	VFMADD231PD Y7, Y5, Y8
+	VBROADCASTSD 168(DX), Y7
+	VFMADD231PD Y7, Y5, Y9
+	VBROADCASTSD 176(DX), Y7
+	VFMADD231PD Y7, Y5, Y10
+	VBROADCASTSD 184(DX), Y7
+	VFMADD231PD Y7, Y5, Y11
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y0, Y0
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 128(R9), Y7
+	VFMADD231PD Y7, Y4, Y12
+	VBROADCASTSD 136(R9), Y7
+	VFMADD231PD Y7, Y4, Y13
+	VBROADCASTSD 144(R9), Y7
+	VFMADD231PD Y7, Y4, Y14
+	VBROADCASTSD 152(R9), Y7
+	VFMADD231PD Y7, Y4, Y15
+	VBROADCASTSD 160(R9), Y7
+	VFMADD231PD Y7, Y5, Y12
+	VBROADCASTSD 168(R9), Y7
+	VFMADD231PD Y7, Y5, Y13
+	VBROADCASTSD 176(R9), Y7
+	VFMADD231PD Y7, Y5, Y14
+	VBROADCASTSD 184(R9), Y7
+	VFMADD231PD Y7, Y5, Y15
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y0, Y0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y1, Y1
+	PREFETCHT0 (AX)(R10*1)
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 192(DX), Y7
+	VFMADD231PD Y7, Y4, Y8
+	VBROADCASTSD 200(DX), Y7
+	VFMADD231PD Y7, Y4, Y9
+	VBROADCASTSD 208(DX), Y7
+	VFMADD231PD Y7, Y4, Y10
+	VBROADCASTSD 216(DX), Y7
+	VFMADD231PD Y7, Y4, Y11
+	VBROADCASTSD 224(DX), Y7
+	VFMADD231PD Y7, Y5, Y8
+	VBROADCASTSD 232(DX), Y7
+	VFMADD231PD Y7, Y5, Y9
+	VBROADCASTSD 240(DX), Y7
+	VFMADD231PD Y7, Y5, Y10
+	VBROADCASTSD 248(DX), Y7
+	VFMADD231PD Y7, Y5, Y11
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y0, Y0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y1, Y1
+	PREFETCHT0 (AX)(R11*1)
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 192(R9), Y7
+	VFMADD231PD Y7, Y4, Y12
+	VBROADCASTSD 200(R9), Y7
+	VFMADD231PD Y7, Y4, Y13
+	VBROADCASTSD 208(R9), Y7
+	VFMADD231PD Y7, Y4, Y14
+	VBROADCASTSD 216(R9), Y7
+	VFMADD231PD Y7, Y4, Y15
+	VBROADCASTSD 224(R9), Y7
+	VFMADD231PD Y7, Y5, Y12
+	VBROADCASTSD 232(R9), Y7
+	VFMADD231PD Y7, Y5, Y13
+	VBROADCASTSD 240(R9), Y7
+	VFMADD231PD Y7, Y5, Y14
+	VBROADCASTSD 248(R9), Y7
+	VFMADD231PD Y7, Y5, Y15
+	ADDQ $256, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
+	ADDQ $256, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R11
+	DECQ streamCall_k(DI)
+	JZ sums
+	DECQ streamCall_left(DI)
+	JNZ loop
+
+sums:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Y8, Y8
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD (AX), Y9, Y9
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPD (AX), Y10, Y10
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPD (AX), Y11, Y11
+
+added0x1:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Y12, Y12
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD (AX), Y13, Y13
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPD (AX), Y14, Y14
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPD (AX), Y15, Y15
+
+added1x1:
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Y15, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Y14, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Y13, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y12, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Y11, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Y10, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Y9, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y8, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	CMPQ streamCall_k(DI), $0
+	JNE start
+	SUBQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamAlongFar256Doublesx4(c *streamCall)
+// 4 rows of A by 8 columns.
+TEXT ·streamAlongFar256Doublesx4(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamCall_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamCall_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+start:
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+	VXORPD Y12, Y12, Y12
+	VXORPD Y13, Y13, Y13
+	VXORPD Y14, Y14, Y14
+	VXORPD Y15, Y15, Y15
+	MOVQ streamCall_each(DI), AX
+	MOVQ AX, streamCall_left(DI)
+
+loop:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y0, Y0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 0(DX), Y7
+	VFMADD231PD Y7, Y4, Y8
+	VBROADCASTSD 8(DX), Y7
+	VFMADD231PD Y7, Y4, Y9
+	VBROADCASTSD 16(DX), Y7
+	VFMADD231PD Y7, Y4, Y10
+	VBROADCASTSD 24(DX), Y7
+	VFMADD231PD Y7, Y4, Y11
+	VBROADCASTSD 32(DX), Y7
+	VFMADD231PD Y7, Y5, Y8
+	VBROADCASTSD 40(DX), Y7
+	VFMADD231PD Y7, Y5, Y9
+	VBROADCASTSD 48(DX), Y7
+	VFMADD231PD Y7, Y5, Y10
+	VBROADCASTSD 56(DX), Y7
+	VFMADD231PD Y7, Y5, Y11
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y0, Y0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X1
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 64(DX), Y7
+	VFMADD231PD Y7, Y4, Y8
+	VBROADCASTSD 72(DX), Y7
+	VFMADD231PD Y7, Y4, Y9
+	VBROADCASTSD 80(DX), Y7
+	VFMADD231PD Y7, Y4, Y10
+	VBROADCASTSD 88(DX), Y7
+	VFMADD231PD Y7, Y4, Y11
+	VBROADCASTSD 96(DX), Y7
+	VFMADD231PD Y7, Y5, Y8
+	VBROADCASTSD 104(DX), Y7
+	VFMADD231PD Y7, Y5, Y9
+	VBROADCASTSD 112(DX), Y7
+	VFMADD231PD Y7, Y5, Y10
+	VBROADCASTSD 120(DX), Y7
+	VFMADD231PD Y7, Y5, Y11
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y0, Y0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 128(DX), Y7
+	VFMADD231PD Y7, Y4, Y8
+	VBROADCASTSD 136(DX), Y7
+	VFMADD231PD Y7, Y4, Y9
+	VBROADCASTSD 144(DX), Y7
+	VFMADD231PD Y7, Y4, Y10
+	VBROADCASTSD 152(DX), Y7
+	VFMADD231PD Y7, Y4, Y11
+	VBROADCASTSD 160(DX), Y7
+	VFMADD231PD Y7, Y5, Y8
+	VBROADCASTSD 168(DX), Y7
+	VFMADD231PD Y7, Y5, Y9
+	VBROADCASTSD 176(DX), Y7
+	VFMADD231PD Y7, Y5, Y10
+	VBROADCASTSD 184(DX), Y7
+	VFMADD231PD Y7, Y5, Y11
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y0, Y0
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y1, Y1
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 192(DX), Y7
+	VFMADD231PD Y7, Y4, Y8
+	VBROADCASTSD 200(DX), Y7
+	VFMADD231PD Y7, Y4, Y9
+	VBROADCASTSD 208(DX), Y7
+	VFMADD231PD Y7, Y4, Y10
+	VBROADCASTSD 216(DX), Y7
+	VFMADD231PD Y7, Y4, Y11
+	VBROADCASTSD 224(DX), Y7
+	VFMADD231PD Y7, Y5, Y8
+	VBROADCASTSD 232(DX), Y7
+	VFMADD231PD Y7, Y5, Y9
+	VBROADCASTSD 240(DX), Y7
+	VFMADD231PD Y7, Y5, Y10
+	VBROADCASTSD 248(DX), Y7
+	VFMADD231PD Y7, Y5, Y11
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X0
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y0, Y0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 0(R9), Y7
+	VFMADD231PD Y7, Y4, Y12
+	VBROADCASTSD 8(R9), Y7
+	VFMADD231PD Y7, Y4, Y13
+	VBROADCASTSD 16(R9), Y7
+	VFMADD231PD Y7, Y4, Y14
+	VBROADCASTSD 24(R9), Y7
+	VFMADD231PD Y7, Y4, Y15
+	VBROADCASTSD 32(R9), Y7
+	VFMADD231PD Y7, Y5, Y12
+	VBROADCASTSD 40(R9), Y7
+	VFMADD231PD Y7, Y5, Y13
+	VBROADCASTSD 48(R9), Y7
+	VFMADD231PD Y7, Y5, Y14
+	VBROADCASTSD 56(R9), Y7
+	VFMADD231PD Y7, Y5, Y15
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y0, Y0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X1
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 64(R9), Y7
+	VFMADD231PD Y7, Y4, Y12
+	VBROADCASTSD 72(R9), Y7
+	VFMADD231PD Y7, Y4, Y13
+	VBROADCASTSD 80(R9), Y7
+	VFMADD231PD Y7, Y4, Y14
+	VBROADCASTSD 88(R9), Y7
+	VFMADD231PD Y7, Y4, Y15
+	VBROADCASTSD 96(R9), Y7
+	VFMADD231PD Y7, Y5, Y12
+	VBROADCASTSD 104(R9), Y7
+	VFMADD231PD Y7, Y5, Y13
+	VBROADCASTSD 112(R9), Y7
+	VFMADD231PD Y7, Y5, Y14
+	VBROADCASTSD 120(R9), Y7
+	VFMADD231PD Y7, Y5, Y15
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y0, Y0
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y1, Y1
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 128(R9), Y7
+	VFMADD231PD Y7, Y4, Y12
+	VBROADCASTSD 136(R9), Y7
+	VFMADD231PD Y7, Y4, Y13
+	VBROADCASTSD 144(R9), Y7
+	VFMADD231PD Y7, Y4, Y14
+	VBROADCASTSD 152(R9), Y7
+	VFMADD231PD Y7, Y4, Y15
+	VBROADCASTSD 160(R9), Y7
+	VFMADD231PD Y7, Y5, Y12
+	VBROADCASTSD 168(R9), Y7
+	VFMADD231PD Y7, Y5, Y13
+	VBROADCASTSD 176(R9), Y7
+	VFMADD231PD Y7, Y5, Y14
+	VBROADCASTSD 184(R9), Y7
+	VFMADD231PD Y7, Y5, Y15
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y0, Y0
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y1, Y1
+	PREFETCHT1 (AX)(R11*1)
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VBROADCASTSD 192(R9), Y7
+	VFMADD231PD Y7, Y4, Y12
+	VBROADCASTSD 200(R9), Y7
+	VFMADD231PD Y7, Y4, Y13
+	VBROADCASTSD 208(R9), Y7
+	VFMADD231PD Y7, Y4, Y14
+	VBROADCASTSD 216(R9), Y7
+	VFMADD231PD Y7, Y4, Y15
+	VBROADCASTSD 224(R9), Y7
+	VFMADD231PD Y7, Y5, Y12
+	VBROADCASTSD 232(R9), Y7
+	VFMADD231PD Y7, Y5, Y13
+	VBROADCASTSD 240(R9), Y7
+	VFMADD231PD Y7, Y5, Y14
+	VBROADCASTSD 248(R9), Y7
+	VFMADD231PD Y7, Y5, Y15
+	ADDQ $256, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R10
+	ADDQ $256, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamCall_near(DI)
+	CMOVQEQ streamCall_next(DI), R11
+	DECQ streamCall_k(DI)
+	JZ sums
+	DECQ streamCall_left(DI)
+	JNZ loop
+
+sums:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Y8, Y8
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD (AX), Y9, Y9
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPD (AX), Y10, Y10
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPD (AX), Y11, Y11
+
+added0x1:
+	CMPQ streamCall_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD (AX), Y12, Y12
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD (AX), Y13, Y13
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPD (AX), Y14, Y14
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPD (AX), Y15, Y15
+
+added1x1:
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Y15, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Y14, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Y13, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y12, (AX)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamCall_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamCall_slots+1*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Y11, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Y10, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Y9, (AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y8, (AX)
 	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	MOVQ AX, (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI)
 	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX

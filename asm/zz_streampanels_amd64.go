@@ -204,6 +204,56 @@ func streamPanels512F16x8(c *streamCall)
 //go:noescape
 func streamPanelsFar512F16x8(c *streamCall)
 
+// 1 rows of A by 64 columns.
+//
+//go:noescape
+func streamPanels512Doublesx1(c *streamCall)
+
+// 1 rows of A by 64 columns.
+//
+//go:noescape
+func streamPanelsFar512Doublesx1(c *streamCall)
+
+// 2 rows of A by 64 columns.
+//
+//go:noescape
+func streamPanels512Doublesx2(c *streamCall)
+
+// 2 rows of A by 64 columns.
+//
+//go:noescape
+func streamPanelsFar512Doublesx2(c *streamCall)
+
+// 4 rows of A by 32 columns.
+//
+//go:noescape
+func streamPanels512Doublesx4(c *streamCall)
+
+// 4 rows of A by 32 columns.
+//
+//go:noescape
+func streamPanelsFar512Doublesx4(c *streamCall)
+
+// 6 rows of A by 16 columns.
+//
+//go:noescape
+func streamPanels512Doublesx6(c *streamCall)
+
+// 6 rows of A by 16 columns.
+//
+//go:noescape
+func streamPanelsFar512Doublesx6(c *streamCall)
+
+// 8 rows of A by 16 columns.
+//
+//go:noescape
+func streamPanels512Doublesx8(c *streamCall)
+
+// 8 rows of A by 16 columns.
+//
+//go:noescape
+func streamPanelsFar512Doublesx8(c *streamCall)
+
 // 1 rows of A by 24 columns.
 //
 //go:noescape
@@ -248,3 +298,18 @@ func streamPanels256F16x2(c *streamCall)
 //
 //go:noescape
 func streamPanels256F16x4(c *streamCall)
+
+// 1 rows of A by 12 columns.
+//
+//go:noescape
+func streamPanels256Doublesx1(c *streamCall)
+
+// 2 rows of A by 12 columns.
+//
+//go:noescape
+func streamPanels256Doublesx2(c *streamCall)
+
+// 4 rows of A by 12 columns.
+//
+//go:noescape
+func streamPanels256Doublesx4(c *streamCall)

@@ -6859,6 +6859,1713 @@ added0x2:
 	VZEROUPPER
 	RET
 
+// func streamPanels512Doublesx1(c *streamCall)
+// 1 rows of A by 64 columns.
+TEXT ·streamPanels512Doublesx1(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
+	ADDQ SI, R11
+	TESTQ R9, R9
+	JZ one
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x8
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x8
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX), Z0
+	VMOVUPD 64(AX), Z1
+	VMOVUPD 128(AX), Z2
+	VMOVUPD 192(AX), Z3
+	VMOVUPD 256(AX), Z4
+	VMOVUPD 320(AX), Z5
+	VMOVUPD 384(AX), Z6
+	VMOVUPD 448(AX), Z7
+	JMP start0x8
+
+zero0x8:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+start0x8:
+
+loop:
+	VMOVDQU64 0(SI), Z16
+	VMOVDQU64 64(SI), Z17
+	VMOVDQU64 0(SI)(R9*1), Z18
+	VMOVDQU64 64(SI)(R9*1), Z19
+	VMOVDQU64 0(SI)(R9*2), Z20
+	VMOVDQU64 64(SI)(R9*2), Z21
+	VMOVDQU64 0(SI)(R10*1), Z22
+	VMOVDQU64 64(SI)(R10*1), Z23
+	VBROADCASTSD 0(DX), Z24
+	VFMADD231PD Z24, Z16, Z0
+	VFMADD231PD Z24, Z17, Z1
+	VFMADD231PD Z24, Z18, Z2
+	VFMADD231PD Z24, Z19, Z3
+	VFMADD231PD Z24, Z20, Z4
+	VFMADD231PD Z24, Z21, Z5
+	VFMADD231PD Z24, Z22, Z6
+	VFMADD231PD Z24, Z23, Z7
+	PREFETCHT0 0(R11)
+	PREFETCHT0 64(R11)
+	PREFETCHT0 0(R11)(R9*1)
+	PREFETCHT0 64(R11)(R9*1)
+	PREFETCHT0 0(R11)(R9*2)
+	PREFETCHT0 64(R11)(R9*2)
+	PREFETCHT0 0(R11)(R10*1)
+	PREFETCHT0 64(R11)(R10*1)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $64, DX
+	DECQ CX
+	JNZ loop
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x8
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x8
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD 0(AX), Z0, Z0
+	VADDPD 64(AX), Z1, Z1
+	VADDPD 128(AX), Z2, Z2
+	VADDPD 192(AX), Z3, Z3
+	VADDPD 256(AX), Z4, Z4
+	VADDPD 320(AX), Z5, Z5
+	VADDPD 384(AX), Z6, Z6
+	VADDPD 448(AX), Z7, Z7
+
+added0x8:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z0, 0(AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, 128(AX)
+	VMOVUPD Z3, 192(AX)
+	VMOVUPD Z4, 256(AX)
+	VMOVUPD Z5, 320(AX)
+	VMOVUPD Z6, 384(AX)
+	VMOVUPD Z7, 448(AX)
+	VZEROUPPER
+	RET
+
+one:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX), Z0
+	VMOVUPD 64(AX), Z1
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+
+start0x2:
+
+single:
+	VMOVDQU64 0(SI), Z16
+	VMOVDQU64 64(SI), Z17
+	VBROADCASTSD 0(DX), Z24
+	VFMADD231PD Z24, Z16, Z0
+	VFMADD231PD Z24, Z17, Z1
+	PREFETCHT0 0(R11)
+	PREFETCHT0 64(R11)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $64, DX
+	DECQ CX
+	JNZ single
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD 0(AX), Z0, Z0
+	VADDPD 64(AX), Z1, Z1
+
+added0x2:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z0, 0(AX)
+	VMOVUPD Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func streamPanelsFar512Doublesx1(c *streamCall)
+// 1 rows of A by 64 columns.
+TEXT ·streamPanelsFar512Doublesx1(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
+	ADDQ SI, R11
+	TESTQ R9, R9
+	JZ one
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x8
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x8
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX), Z0
+	VMOVUPD 64(AX), Z1
+	VMOVUPD 128(AX), Z2
+	VMOVUPD 192(AX), Z3
+	VMOVUPD 256(AX), Z4
+	VMOVUPD 320(AX), Z5
+	VMOVUPD 384(AX), Z6
+	VMOVUPD 448(AX), Z7
+	JMP start0x8
+
+zero0x8:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+start0x8:
+
+loop:
+	VMOVDQU64 0(SI), Z16
+	VMOVDQU64 64(SI), Z17
+	VMOVDQU64 0(SI)(R9*1), Z18
+	VMOVDQU64 64(SI)(R9*1), Z19
+	VMOVDQU64 0(SI)(R9*2), Z20
+	VMOVDQU64 64(SI)(R9*2), Z21
+	VMOVDQU64 0(SI)(R10*1), Z22
+	VMOVDQU64 64(SI)(R10*1), Z23
+	VBROADCASTSD 0(DX), Z24
+	VFMADD231PD Z24, Z16, Z0
+	VFMADD231PD Z24, Z17, Z1
+	VFMADD231PD Z24, Z18, Z2
+	VFMADD231PD Z24, Z19, Z3
+	VFMADD231PD Z24, Z20, Z4
+	VFMADD231PD Z24, Z21, Z5
+	VFMADD231PD Z24, Z22, Z6
+	VFMADD231PD Z24, Z23, Z7
+	PREFETCHT1 0(R11)
+	PREFETCHT1 0(R11)(R9*1)
+	PREFETCHT1 0(R11)(R9*2)
+	PREFETCHT1 0(R11)(R10*1)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $64, DX
+	DECQ CX
+	JNZ loop
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x8
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x8
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD 0(AX), Z0, Z0
+	VADDPD 64(AX), Z1, Z1
+	VADDPD 128(AX), Z2, Z2
+	VADDPD 192(AX), Z3, Z3
+	VADDPD 256(AX), Z4, Z4
+	VADDPD 320(AX), Z5, Z5
+	VADDPD 384(AX), Z6, Z6
+	VADDPD 448(AX), Z7, Z7
+
+added0x8:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z0, 0(AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, 128(AX)
+	VMOVUPD Z3, 192(AX)
+	VMOVUPD Z4, 256(AX)
+	VMOVUPD Z5, 320(AX)
+	VMOVUPD Z6, 384(AX)
+	VMOVUPD Z7, 448(AX)
+	VZEROUPPER
+	RET
+
+one:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX), Z0
+	VMOVUPD 64(AX), Z1
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+
+start0x2:
+
+single:
+	VMOVDQU64 0(SI), Z16
+	VMOVDQU64 64(SI), Z17
+	VBROADCASTSD 0(DX), Z24
+	VFMADD231PD Z24, Z16, Z0
+	VFMADD231PD Z24, Z17, Z1
+	PREFETCHT1 0(R11)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $64, DX
+	DECQ CX
+	JNZ single
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD 0(AX), Z0, Z0
+	VADDPD 64(AX), Z1, Z1
+
+added0x2:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z0, 0(AX)
+	VMOVUPD Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func streamPanels512Doublesx2(c *streamCall)
+// 2 rows of A by 64 columns.
+TEXT ·streamPanels512Doublesx2(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
+	ADDQ SI, R11
+	TESTQ R9, R9
+	JZ one
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x8
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x8
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX), Z0
+	VMOVUPD 64(AX), Z1
+	VMOVUPD 128(AX), Z2
+	VMOVUPD 192(AX), Z3
+	VMOVUPD 256(AX), Z4
+	VMOVUPD 320(AX), Z5
+	VMOVUPD 384(AX), Z6
+	VMOVUPD 448(AX), Z7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD 0(AX), Z8
+	VMOVUPD 64(AX), Z9
+	VMOVUPD 128(AX), Z10
+	VMOVUPD 192(AX), Z11
+	VMOVUPD 256(AX), Z12
+	VMOVUPD 320(AX), Z13
+	VMOVUPD 384(AX), Z14
+	VMOVUPD 448(AX), Z15
+	JMP start0x8
+
+zero0x8:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+start0x8:
+
+loop:
+	VMOVDQU64 0(SI), Z16
+	VMOVDQU64 64(SI), Z17
+	VMOVDQU64 0(SI)(R9*1), Z18
+	VMOVDQU64 64(SI)(R9*1), Z19
+	VMOVDQU64 0(SI)(R9*2), Z20
+	VMOVDQU64 64(SI)(R9*2), Z21
+	VMOVDQU64 0(SI)(R10*1), Z22
+	VMOVDQU64 64(SI)(R10*1), Z23
+	VBROADCASTSD 0(DX), Z24
+	VFMADD231PD Z24, Z16, Z0
+	VFMADD231PD Z24, Z17, Z1
+	VFMADD231PD Z24, Z18, Z2
+	VFMADD231PD Z24, Z19, Z3
+	VFMADD231PD Z24, Z20, Z4
+	VFMADD231PD Z24, Z21, Z5
+	VFMADD231PD Z24, Z22, Z6
+	VFMADD231PD Z24, Z23, Z7
+	PREFETCHT0 0(R11)
+	PREFETCHT0 64(R11)
+	PREFETCHT0 0(R11)(R9*1)
+	PREFETCHT0 64(R11)(R9*1)
+	VBROADCASTSD 8(DX), Z25
+	VFMADD231PD Z25, Z16, Z8
+	VFMADD231PD Z25, Z17, Z9
+	VFMADD231PD Z25, Z18, Z10
+	VFMADD231PD Z25, Z19, Z11
+	VFMADD231PD Z25, Z20, Z12
+	VFMADD231PD Z25, Z21, Z13
+	VFMADD231PD Z25, Z22, Z14
+	VFMADD231PD Z25, Z23, Z15
+	PREFETCHT0 0(R11)(R9*2)
+	PREFETCHT0 64(R11)(R9*2)
+	PREFETCHT0 0(R11)(R10*1)
+	PREFETCHT0 64(R11)(R10*1)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $64, DX
+	DECQ CX
+	JNZ loop
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x8
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x8
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD 0(AX), Z0, Z0
+	VADDPD 64(AX), Z1, Z1
+	VADDPD 128(AX), Z2, Z2
+	VADDPD 192(AX), Z3, Z3
+	VADDPD 256(AX), Z4, Z4
+	VADDPD 320(AX), Z5, Z5
+	VADDPD 384(AX), Z6, Z6
+	VADDPD 448(AX), Z7, Z7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD 0(AX), Z8, Z8
+	VADDPD 64(AX), Z9, Z9
+	VADDPD 128(AX), Z10, Z10
+	VADDPD 192(AX), Z11, Z11
+	VADDPD 256(AX), Z12, Z12
+	VADDPD 320(AX), Z13, Z13
+	VADDPD 384(AX), Z14, Z14
+	VADDPD 448(AX), Z15, Z15
+
+added0x8:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z8, 0(AX)
+	VMOVUPD Z9, 64(AX)
+	VMOVUPD Z10, 128(AX)
+	VMOVUPD Z11, 192(AX)
+	VMOVUPD Z12, 256(AX)
+	VMOVUPD Z13, 320(AX)
+	VMOVUPD Z14, 384(AX)
+	VMOVUPD Z15, 448(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z0, 0(AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, 128(AX)
+	VMOVUPD Z3, 192(AX)
+	VMOVUPD Z4, 256(AX)
+	VMOVUPD Z5, 320(AX)
+	VMOVUPD Z6, 384(AX)
+	VMOVUPD Z7, 448(AX)
+	VZEROUPPER
+	RET
+
+one:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX), Z0
+	VMOVUPD 64(AX), Z1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD 0(AX), Z2
+	VMOVUPD 64(AX), Z3
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+start0x2:
+
+single:
+	VMOVDQU64 0(SI), Z16
+	VMOVDQU64 64(SI), Z17
+	VBROADCASTSD 0(DX), Z24
+	VFMADD231PD Z24, Z16, Z0
+	VFMADD231PD Z24, Z17, Z1
+	PREFETCHT0 0(R11)
+	VBROADCASTSD 8(DX), Z25
+	VFMADD231PD Z25, Z16, Z2
+	VFMADD231PD Z25, Z17, Z3
+	PREFETCHT0 64(R11)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $64, DX
+	DECQ CX
+	JNZ single
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD 0(AX), Z0, Z0
+	VADDPD 64(AX), Z1, Z1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD 0(AX), Z2, Z2
+	VADDPD 64(AX), Z3, Z3
+
+added0x2:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z2, 0(AX)
+	VMOVUPD Z3, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z0, 0(AX)
+	VMOVUPD Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func streamPanelsFar512Doublesx2(c *streamCall)
+// 2 rows of A by 64 columns.
+TEXT ·streamPanelsFar512Doublesx2(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
+	ADDQ SI, R11
+	TESTQ R9, R9
+	JZ one
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x8
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x8
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX), Z0
+	VMOVUPD 64(AX), Z1
+	VMOVUPD 128(AX), Z2
+	VMOVUPD 192(AX), Z3
+	VMOVUPD 256(AX), Z4
+	VMOVUPD 320(AX), Z5
+	VMOVUPD 384(AX), Z6
+	VMOVUPD 448(AX), Z7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD 0(AX), Z8
+	VMOVUPD 64(AX), Z9
+	VMOVUPD 128(AX), Z10
+	VMOVUPD 192(AX), Z11
+	VMOVUPD 256(AX), Z12
+	VMOVUPD 320(AX), Z13
+	VMOVUPD 384(AX), Z14
+	VMOVUPD 448(AX), Z15
+	JMP start0x8
+
+zero0x8:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+start0x8:
+
+loop:
+	VMOVDQU64 0(SI), Z16
+	VMOVDQU64 64(SI), Z17
+	VMOVDQU64 0(SI)(R9*1), Z18
+	VMOVDQU64 64(SI)(R9*1), Z19
+	VMOVDQU64 0(SI)(R9*2), Z20
+	VMOVDQU64 64(SI)(R9*2), Z21
+	VMOVDQU64 0(SI)(R10*1), Z22
+	VMOVDQU64 64(SI)(R10*1), Z23
+	VBROADCASTSD 0(DX), Z24
+	VFMADD231PD Z24, Z16, Z0
+	VFMADD231PD Z24, Z17, Z1
+	VFMADD231PD Z24, Z18, Z2
+	VFMADD231PD Z24, Z19, Z3
+	VFMADD231PD Z24, Z20, Z4
+	VFMADD231PD Z24, Z21, Z5
+	VFMADD231PD Z24, Z22, Z6
+	VFMADD231PD Z24, Z23, Z7
+	PREFETCHT1 0(R11)
+	PREFETCHT1 0(R11)(R9*1)
+	VBROADCASTSD 8(DX), Z25
+	VFMADD231PD Z25, Z16, Z8
+	VFMADD231PD Z25, Z17, Z9
+	VFMADD231PD Z25, Z18, Z10
+	VFMADD231PD Z25, Z19, Z11
+	VFMADD231PD Z25, Z20, Z12
+	VFMADD231PD Z25, Z21, Z13
+	VFMADD231PD Z25, Z22, Z14
+	VFMADD231PD Z25, Z23, Z15
+	PREFETCHT1 0(R11)(R9*2)
+	PREFETCHT1 0(R11)(R10*1)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $64, DX
+	DECQ CX
+	JNZ loop
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x8
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x8
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD 0(AX), Z0, Z0
+	VADDPD 64(AX), Z1, Z1
+	VADDPD 128(AX), Z2, Z2
+	VADDPD 192(AX), Z3, Z3
+	VADDPD 256(AX), Z4, Z4
+	VADDPD 320(AX), Z5, Z5
+	VADDPD 384(AX), Z6, Z6
+	VADDPD 448(AX), Z7, Z7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD 0(AX), Z8, Z8
+	VADDPD 64(AX), Z9, Z9
+	VADDPD 128(AX), Z10, Z10
+	VADDPD 192(AX), Z11, Z11
+	VADDPD 256(AX), Z12, Z12
+	VADDPD 320(AX), Z13, Z13
+	VADDPD 384(AX), Z14, Z14
+	VADDPD 448(AX), Z15, Z15
+
+added0x8:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z8, 0(AX)
+	VMOVUPD Z9, 64(AX)
+	VMOVUPD Z10, 128(AX)
+	VMOVUPD Z11, 192(AX)
+	VMOVUPD Z12, 256(AX)
+	VMOVUPD Z13, 320(AX)
+	VMOVUPD Z14, 384(AX)
+	VMOVUPD Z15, 448(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z0, 0(AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, 128(AX)
+	VMOVUPD Z3, 192(AX)
+	VMOVUPD Z4, 256(AX)
+	VMOVUPD Z5, 320(AX)
+	VMOVUPD Z6, 384(AX)
+	VMOVUPD Z7, 448(AX)
+	VZEROUPPER
+	RET
+
+one:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX), Z0
+	VMOVUPD 64(AX), Z1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD 0(AX), Z2
+	VMOVUPD 64(AX), Z3
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+start0x2:
+
+single:
+	VMOVDQU64 0(SI), Z16
+	VMOVDQU64 64(SI), Z17
+	VBROADCASTSD 0(DX), Z24
+	VFMADD231PD Z24, Z16, Z0
+	VFMADD231PD Z24, Z17, Z1
+	VBROADCASTSD 8(DX), Z25
+	VFMADD231PD Z25, Z16, Z2
+	VFMADD231PD Z25, Z17, Z3
+	PREFETCHT1 0(R11)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $64, DX
+	DECQ CX
+	JNZ single
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD 0(AX), Z0, Z0
+	VADDPD 64(AX), Z1, Z1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD 0(AX), Z2, Z2
+	VADDPD 64(AX), Z3, Z3
+
+added0x2:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z2, 0(AX)
+	VMOVUPD Z3, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z0, 0(AX)
+	VMOVUPD Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func streamPanels512Doublesx4(c *streamCall)
+// 4 rows of A by 32 columns.
+TEXT ·streamPanels512Doublesx4(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
+	ADDQ SI, R11
+	TESTQ R9, R9
+	JZ one
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x4
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX), Z0
+	VMOVUPD 64(AX), Z1
+	VMOVUPD 128(AX), Z2
+	VMOVUPD 192(AX), Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD 0(AX), Z4
+	VMOVUPD 64(AX), Z5
+	VMOVUPD 128(AX), Z6
+	VMOVUPD 192(AX), Z7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPD 0(AX), Z8
+	VMOVUPD 64(AX), Z9
+	VMOVUPD 128(AX), Z10
+	VMOVUPD 192(AX), Z11
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPD 0(AX), Z12
+	VMOVUPD 64(AX), Z13
+	VMOVUPD 128(AX), Z14
+	VMOVUPD 192(AX), Z15
+	JMP start0x4
+
+zero0x4:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+start0x4:
+
+loop:
+	VMOVDQU64 0(SI), Z16
+	VMOVDQU64 64(SI), Z17
+	VMOVDQU64 0(SI)(R9*1), Z18
+	VMOVDQU64 64(SI)(R9*1), Z19
+	VBROADCASTSD 0(DX), Z24
+	VFMADD231PD Z24, Z16, Z0
+	VFMADD231PD Z24, Z17, Z1
+	VFMADD231PD Z24, Z18, Z2
+	VFMADD231PD Z24, Z19, Z3
+	PREFETCHT0 0(R11)
+	VBROADCASTSD 8(DX), Z25
+	VFMADD231PD Z25, Z16, Z4
+	VFMADD231PD Z25, Z17, Z5
+	VFMADD231PD Z25, Z18, Z6
+	VFMADD231PD Z25, Z19, Z7
+	PREFETCHT0 64(R11)
+	VBROADCASTSD 16(DX), Z26
+	VFMADD231PD Z26, Z16, Z8
+	VFMADD231PD Z26, Z17, Z9
+	VFMADD231PD Z26, Z18, Z10
+	VFMADD231PD Z26, Z19, Z11
+	PREFETCHT0 0(R11)(R9*1)
+	VBROADCASTSD 24(DX), Z27
+	VFMADD231PD Z27, Z16, Z12
+	VFMADD231PD Z27, Z17, Z13
+	VFMADD231PD Z27, Z18, Z14
+	VFMADD231PD Z27, Z19, Z15
+	PREFETCHT0 64(R11)(R9*1)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $64, DX
+	DECQ CX
+	JNZ loop
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD 0(AX), Z0, Z0
+	VADDPD 64(AX), Z1, Z1
+	VADDPD 128(AX), Z2, Z2
+	VADDPD 192(AX), Z3, Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD 0(AX), Z4, Z4
+	VADDPD 64(AX), Z5, Z5
+	VADDPD 128(AX), Z6, Z6
+	VADDPD 192(AX), Z7, Z7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPD 0(AX), Z8, Z8
+	VADDPD 64(AX), Z9, Z9
+	VADDPD 128(AX), Z10, Z10
+	VADDPD 192(AX), Z11, Z11
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPD 0(AX), Z12, Z12
+	VADDPD 64(AX), Z13, Z13
+	VADDPD 128(AX), Z14, Z14
+	VADDPD 192(AX), Z15, Z15
+
+added0x4:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Z12, 0(AX)
+	VMOVUPD Z13, 64(AX)
+	VMOVUPD Z14, 128(AX)
+	VMOVUPD Z15, 192(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Z8, 0(AX)
+	VMOVUPD Z9, 64(AX)
+	VMOVUPD Z10, 128(AX)
+	VMOVUPD Z11, 192(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z4, 0(AX)
+	VMOVUPD Z5, 64(AX)
+	VMOVUPD Z6, 128(AX)
+	VMOVUPD Z7, 192(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z0, 0(AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, 128(AX)
+	VMOVUPD Z3, 192(AX)
+	VZEROUPPER
+	RET
+
+one:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX), Z0
+	VMOVUPD 64(AX), Z1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD 0(AX), Z2
+	VMOVUPD 64(AX), Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPD 0(AX), Z4
+	VMOVUPD 64(AX), Z5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPD 0(AX), Z6
+	VMOVUPD 64(AX), Z7
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+start0x2:
+
+single:
+	VMOVDQU64 0(SI), Z16
+	VMOVDQU64 64(SI), Z17
+	VBROADCASTSD 0(DX), Z24
+	VFMADD231PD Z24, Z16, Z0
+	VFMADD231PD Z24, Z17, Z1
+	VBROADCASTSD 8(DX), Z25
+	VFMADD231PD Z25, Z16, Z2
+	VFMADD231PD Z25, Z17, Z3
+	PREFETCHT0 0(R11)
+	VBROADCASTSD 16(DX), Z26
+	VFMADD231PD Z26, Z16, Z4
+	VFMADD231PD Z26, Z17, Z5
+	VBROADCASTSD 24(DX), Z27
+	VFMADD231PD Z27, Z16, Z6
+	VFMADD231PD Z27, Z17, Z7
+	PREFETCHT0 64(R11)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $64, DX
+	DECQ CX
+	JNZ single
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD 0(AX), Z0, Z0
+	VADDPD 64(AX), Z1, Z1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD 0(AX), Z2, Z2
+	VADDPD 64(AX), Z3, Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPD 0(AX), Z4, Z4
+	VADDPD 64(AX), Z5, Z5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPD 0(AX), Z6, Z6
+	VADDPD 64(AX), Z7, Z7
+
+added0x2:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Z6, 0(AX)
+	VMOVUPD Z7, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Z4, 0(AX)
+	VMOVUPD Z5, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z2, 0(AX)
+	VMOVUPD Z3, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z0, 0(AX)
+	VMOVUPD Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func streamPanelsFar512Doublesx4(c *streamCall)
+// 4 rows of A by 32 columns.
+TEXT ·streamPanelsFar512Doublesx4(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
+	ADDQ SI, R11
+	TESTQ R9, R9
+	JZ one
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x4
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX), Z0
+	VMOVUPD 64(AX), Z1
+	VMOVUPD 128(AX), Z2
+	VMOVUPD 192(AX), Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD 0(AX), Z4
+	VMOVUPD 64(AX), Z5
+	VMOVUPD 128(AX), Z6
+	VMOVUPD 192(AX), Z7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPD 0(AX), Z8
+	VMOVUPD 64(AX), Z9
+	VMOVUPD 128(AX), Z10
+	VMOVUPD 192(AX), Z11
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPD 0(AX), Z12
+	VMOVUPD 64(AX), Z13
+	VMOVUPD 128(AX), Z14
+	VMOVUPD 192(AX), Z15
+	JMP start0x4
+
+zero0x4:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+start0x4:
+
+loop:
+	VMOVDQU64 0(SI), Z16
+	VMOVDQU64 64(SI), Z17
+	VMOVDQU64 0(SI)(R9*1), Z18
+	VMOVDQU64 64(SI)(R9*1), Z19
+	VBROADCASTSD 0(DX), Z24
+	VFMADD231PD Z24, Z16, Z0
+	VFMADD231PD Z24, Z17, Z1
+	VFMADD231PD Z24, Z18, Z2
+	VFMADD231PD Z24, Z19, Z3
+	VBROADCASTSD 8(DX), Z25
+	VFMADD231PD Z25, Z16, Z4
+	VFMADD231PD Z25, Z17, Z5
+	VFMADD231PD Z25, Z18, Z6
+	VFMADD231PD Z25, Z19, Z7
+	PREFETCHT1 0(R11)
+	VBROADCASTSD 16(DX), Z26
+	VFMADD231PD Z26, Z16, Z8
+	VFMADD231PD Z26, Z17, Z9
+	VFMADD231PD Z26, Z18, Z10
+	VFMADD231PD Z26, Z19, Z11
+	VBROADCASTSD 24(DX), Z27
+	VFMADD231PD Z27, Z16, Z12
+	VFMADD231PD Z27, Z17, Z13
+	VFMADD231PD Z27, Z18, Z14
+	VFMADD231PD Z27, Z19, Z15
+	PREFETCHT1 0(R11)(R9*1)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $64, DX
+	DECQ CX
+	JNZ loop
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x4
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD 0(AX), Z0, Z0
+	VADDPD 64(AX), Z1, Z1
+	VADDPD 128(AX), Z2, Z2
+	VADDPD 192(AX), Z3, Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD 0(AX), Z4, Z4
+	VADDPD 64(AX), Z5, Z5
+	VADDPD 128(AX), Z6, Z6
+	VADDPD 192(AX), Z7, Z7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPD 0(AX), Z8, Z8
+	VADDPD 64(AX), Z9, Z9
+	VADDPD 128(AX), Z10, Z10
+	VADDPD 192(AX), Z11, Z11
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPD 0(AX), Z12, Z12
+	VADDPD 64(AX), Z13, Z13
+	VADDPD 128(AX), Z14, Z14
+	VADDPD 192(AX), Z15, Z15
+
+added0x4:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Z12, 0(AX)
+	VMOVUPD Z13, 64(AX)
+	VMOVUPD Z14, 128(AX)
+	VMOVUPD Z15, 192(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Z8, 0(AX)
+	VMOVUPD Z9, 64(AX)
+	VMOVUPD Z10, 128(AX)
+	VMOVUPD Z11, 192(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z4, 0(AX)
+	VMOVUPD Z5, 64(AX)
+	VMOVUPD Z6, 128(AX)
+	VMOVUPD Z7, 192(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z0, 0(AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, 128(AX)
+	VMOVUPD Z3, 192(AX)
+	VZEROUPPER
+	RET
+
+one:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX), Z0
+	VMOVUPD 64(AX), Z1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD 0(AX), Z2
+	VMOVUPD 64(AX), Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPD 0(AX), Z4
+	VMOVUPD 64(AX), Z5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPD 0(AX), Z6
+	VMOVUPD 64(AX), Z7
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+start0x2:
+
+single:
+	VMOVDQU64 0(SI), Z16
+	VMOVDQU64 64(SI), Z17
+	VBROADCASTSD 0(DX), Z24
+	VFMADD231PD Z24, Z16, Z0
+	VFMADD231PD Z24, Z17, Z1
+	VBROADCASTSD 8(DX), Z25
+	VFMADD231PD Z25, Z16, Z2
+	VFMADD231PD Z25, Z17, Z3
+	VBROADCASTSD 16(DX), Z26
+	VFMADD231PD Z26, Z16, Z4
+	VFMADD231PD Z26, Z17, Z5
+	VBROADCASTSD 24(DX), Z27
+	VFMADD231PD Z27, Z16, Z6
+	VFMADD231PD Z27, Z17, Z7
+	PREFETCHT1 0(R11)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $64, DX
+	DECQ CX
+	JNZ single
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD 0(AX), Z0, Z0
+	VADDPD 64(AX), Z1, Z1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD 0(AX), Z2, Z2
+	VADDPD 64(AX), Z3, Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPD 0(AX), Z4, Z4
+	VADDPD 64(AX), Z5, Z5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPD 0(AX), Z6, Z6
+	VADDPD 64(AX), Z7, Z7
+
+added0x2:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Z6, 0(AX)
+	VMOVUPD Z7, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Z4, 0(AX)
+	VMOVUPD Z5, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z2, 0(AX)
+	VMOVUPD Z3, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z0, 0(AX)
+	VMOVUPD Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func streamPanels512Doublesx6(c *streamCall)
+// 6 rows of A by 16 columns.
+TEXT ·streamPanels512Doublesx6(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
+	ADDQ SI, R11
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX), Z0
+	VMOVUPD 64(AX), Z1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD 0(AX), Z2
+	VMOVUPD 64(AX), Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPD 0(AX), Z4
+	VMOVUPD 64(AX), Z5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPD 0(AX), Z6
+	VMOVUPD 64(AX), Z7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPD 0(AX), Z8
+	VMOVUPD 64(AX), Z9
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPD 0(AX), Z10
+	VMOVUPD 64(AX), Z11
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+start0x2:
+
+single:
+	VMOVDQU64 0(SI), Z16
+	VMOVDQU64 64(SI), Z17
+	VBROADCASTSD 0(DX), Z24
+	VFMADD231PD Z24, Z16, Z0
+	VFMADD231PD Z24, Z17, Z1
+	VBROADCASTSD 8(DX), Z25
+	VFMADD231PD Z25, Z16, Z2
+	VFMADD231PD Z25, Z17, Z3
+	VBROADCASTSD 16(DX), Z26
+	VFMADD231PD Z26, Z16, Z4
+	VFMADD231PD Z26, Z17, Z5
+	PREFETCHT0 0(R11)
+	VBROADCASTSD 24(DX), Z27
+	VFMADD231PD Z27, Z16, Z6
+	VFMADD231PD Z27, Z17, Z7
+	VBROADCASTSD 32(DX), Z24
+	VFMADD231PD Z24, Z16, Z8
+	VFMADD231PD Z24, Z17, Z9
+	VBROADCASTSD 40(DX), Z25
+	VFMADD231PD Z25, Z16, Z10
+	VFMADD231PD Z25, Z17, Z11
+	PREFETCHT0 64(R11)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $64, DX
+	DECQ CX
+	JNZ single
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD 0(AX), Z0, Z0
+	VADDPD 64(AX), Z1, Z1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD 0(AX), Z2, Z2
+	VADDPD 64(AX), Z3, Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPD 0(AX), Z4, Z4
+	VADDPD 64(AX), Z5, Z5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPD 0(AX), Z6, Z6
+	VADDPD 64(AX), Z7, Z7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPD 0(AX), Z8, Z8
+	VADDPD 64(AX), Z9, Z9
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPD 0(AX), Z10, Z10
+	VADDPD 64(AX), Z11, Z11
+
+added0x2:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPD Z10, 0(AX)
+	VMOVUPD Z11, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPD Z8, 0(AX)
+	VMOVUPD Z9, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Z6, 0(AX)
+	VMOVUPD Z7, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Z4, 0(AX)
+	VMOVUPD Z5, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z2, 0(AX)
+	VMOVUPD Z3, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z0, 0(AX)
+	VMOVUPD Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func streamPanelsFar512Doublesx6(c *streamCall)
+// 6 rows of A by 16 columns.
+TEXT ·streamPanelsFar512Doublesx6(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
+	ADDQ SI, R11
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX), Z0
+	VMOVUPD 64(AX), Z1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD 0(AX), Z2
+	VMOVUPD 64(AX), Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPD 0(AX), Z4
+	VMOVUPD 64(AX), Z5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPD 0(AX), Z6
+	VMOVUPD 64(AX), Z7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPD 0(AX), Z8
+	VMOVUPD 64(AX), Z9
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPD 0(AX), Z10
+	VMOVUPD 64(AX), Z11
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+start0x2:
+
+single:
+	VMOVDQU64 0(SI), Z16
+	VMOVDQU64 64(SI), Z17
+	VBROADCASTSD 0(DX), Z24
+	VFMADD231PD Z24, Z16, Z0
+	VFMADD231PD Z24, Z17, Z1
+	VBROADCASTSD 8(DX), Z25
+	VFMADD231PD Z25, Z16, Z2
+	VFMADD231PD Z25, Z17, Z3
+	VBROADCASTSD 16(DX), Z26
+	VFMADD231PD Z26, Z16, Z4
+	VFMADD231PD Z26, Z17, Z5
+	PREFETCHT1 0(R11)
+	VBROADCASTSD 24(DX), Z27
+	VFMADD231PD Z27, Z16, Z6
+	VFMADD231PD Z27, Z17, Z7
+	VBROADCASTSD 32(DX), Z24
+	VFMADD231PD Z24, Z16, Z8
+	VFMADD231PD Z24, Z17, Z9
+	VBROADCASTSD 40(DX), Z25
+	VFMADD231PD Z25, Z16, Z10
+	VFMADD231PD Z25, Z17, Z11
+	PREFETCHT1 64(R11)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $64, DX
+	DECQ CX
+	JNZ single
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD 0(AX), Z0, Z0
+	VADDPD 64(AX), Z1, Z1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD 0(AX), Z2, Z2
+	VADDPD 64(AX), Z3, Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPD 0(AX), Z4, Z4
+	VADDPD 64(AX), Z5, Z5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPD 0(AX), Z6, Z6
+	VADDPD 64(AX), Z7, Z7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPD 0(AX), Z8, Z8
+	VADDPD 64(AX), Z9, Z9
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPD 0(AX), Z10, Z10
+	VADDPD 64(AX), Z11, Z11
+
+added0x2:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPD Z10, 0(AX)
+	VMOVUPD Z11, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPD Z8, 0(AX)
+	VMOVUPD Z9, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Z6, 0(AX)
+	VMOVUPD Z7, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Z4, 0(AX)
+	VMOVUPD Z5, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z2, 0(AX)
+	VMOVUPD Z3, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z0, 0(AX)
+	VMOVUPD Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func streamPanels512Doublesx8(c *streamCall)
+// 8 rows of A by 16 columns.
+TEXT ·streamPanels512Doublesx8(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
+	ADDQ SI, R11
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX), Z0
+	VMOVUPD 64(AX), Z1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD 0(AX), Z2
+	VMOVUPD 64(AX), Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPD 0(AX), Z4
+	VMOVUPD 64(AX), Z5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPD 0(AX), Z6
+	VMOVUPD 64(AX), Z7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPD 0(AX), Z8
+	VMOVUPD 64(AX), Z9
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPD 0(AX), Z10
+	VMOVUPD 64(AX), Z11
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VMOVUPD 0(AX), Z12
+	VMOVUPD 64(AX), Z13
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VMOVUPD 0(AX), Z14
+	VMOVUPD 64(AX), Z15
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+start0x2:
+
+single:
+	VMOVDQU64 0(SI), Z16
+	VMOVDQU64 64(SI), Z17
+	VBROADCASTSD 0(DX), Z24
+	VFMADD231PD Z24, Z16, Z0
+	VFMADD231PD Z24, Z17, Z1
+	VBROADCASTSD 8(DX), Z25
+	VFMADD231PD Z25, Z16, Z2
+	VFMADD231PD Z25, Z17, Z3
+	VBROADCASTSD 16(DX), Z26
+	VFMADD231PD Z26, Z16, Z4
+	VFMADD231PD Z26, Z17, Z5
+	VBROADCASTSD 24(DX), Z27
+	VFMADD231PD Z27, Z16, Z6
+	VFMADD231PD Z27, Z17, Z7
+	PREFETCHT0 0(R11)
+	VBROADCASTSD 32(DX), Z24
+	VFMADD231PD Z24, Z16, Z8
+	VFMADD231PD Z24, Z17, Z9
+	VBROADCASTSD 40(DX), Z25
+	VFMADD231PD Z25, Z16, Z10
+	VFMADD231PD Z25, Z17, Z11
+	VBROADCASTSD 48(DX), Z26
+	VFMADD231PD Z26, Z16, Z12
+	VFMADD231PD Z26, Z17, Z13
+	VBROADCASTSD 56(DX), Z27
+	VFMADD231PD Z27, Z16, Z14
+	VFMADD231PD Z27, Z17, Z15
+	PREFETCHT0 64(R11)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $64, DX
+	DECQ CX
+	JNZ single
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD 0(AX), Z0, Z0
+	VADDPD 64(AX), Z1, Z1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD 0(AX), Z2, Z2
+	VADDPD 64(AX), Z3, Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPD 0(AX), Z4, Z4
+	VADDPD 64(AX), Z5, Z5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPD 0(AX), Z6, Z6
+	VADDPD 64(AX), Z7, Z7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPD 0(AX), Z8, Z8
+	VADDPD 64(AX), Z9, Z9
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPD 0(AX), Z10, Z10
+	VADDPD 64(AX), Z11, Z11
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VADDPD 0(AX), Z12, Z12
+	VADDPD 64(AX), Z13, Z13
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VADDPD 0(AX), Z14, Z14
+	VADDPD 64(AX), Z15, Z15
+
+added0x2:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	VMOVUPD Z14, 0(AX)
+	VMOVUPD Z15, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	VMOVUPD Z12, 0(AX)
+	VMOVUPD Z13, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPD Z10, 0(AX)
+	VMOVUPD Z11, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPD Z8, 0(AX)
+	VMOVUPD Z9, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Z6, 0(AX)
+	VMOVUPD Z7, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Z4, 0(AX)
+	VMOVUPD Z5, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z2, 0(AX)
+	VMOVUPD Z3, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z0, 0(AX)
+	VMOVUPD Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func streamPanelsFar512Doublesx8(c *streamCall)
+// 8 rows of A by 16 columns.
+TEXT ·streamPanelsFar512Doublesx8(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ streamCall_ahead(DI), R11
+	ADDQ SI, R11
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX), Z0
+	VMOVUPD 64(AX), Z1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD 0(AX), Z2
+	VMOVUPD 64(AX), Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPD 0(AX), Z4
+	VMOVUPD 64(AX), Z5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPD 0(AX), Z6
+	VMOVUPD 64(AX), Z7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPD 0(AX), Z8
+	VMOVUPD 64(AX), Z9
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPD 0(AX), Z10
+	VMOVUPD 64(AX), Z11
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VMOVUPD 0(AX), Z12
+	VMOVUPD 64(AX), Z13
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VMOVUPD 0(AX), Z14
+	VMOVUPD 64(AX), Z15
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+start0x2:
+
+single:
+	VMOVDQU64 0(SI), Z16
+	VMOVDQU64 64(SI), Z17
+	VBROADCASTSD 0(DX), Z24
+	VFMADD231PD Z24, Z16, Z0
+	VFMADD231PD Z24, Z17, Z1
+	VBROADCASTSD 8(DX), Z25
+	VFMADD231PD Z25, Z16, Z2
+	VFMADD231PD Z25, Z17, Z3
+	VBROADCASTSD 16(DX), Z26
+	VFMADD231PD Z26, Z16, Z4
+	VFMADD231PD Z26, Z17, Z5
+	VBROADCASTSD 24(DX), Z27
+	VFMADD231PD Z27, Z16, Z6
+	VFMADD231PD Z27, Z17, Z7
+	PREFETCHT1 0(R11)
+	VBROADCASTSD 32(DX), Z24
+	VFMADD231PD Z24, Z16, Z8
+	VFMADD231PD Z24, Z17, Z9
+	VBROADCASTSD 40(DX), Z25
+	VFMADD231PD Z25, Z16, Z10
+	VFMADD231PD Z25, Z17, Z11
+	VBROADCASTSD 48(DX), Z26
+	VFMADD231PD Z26, Z16, Z12
+	VFMADD231PD Z26, Z17, Z13
+	VBROADCASTSD 56(DX), Z27
+	VFMADD231PD Z27, Z16, Z14
+	VFMADD231PD Z27, Z17, Z15
+	PREFETCHT1 64(R11)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $64, DX
+	DECQ CX
+	JNZ single
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD 0(AX), Z0, Z0
+	VADDPD 64(AX), Z1, Z1
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD 0(AX), Z2, Z2
+	VADDPD 64(AX), Z3, Z3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPD 0(AX), Z4, Z4
+	VADDPD 64(AX), Z5, Z5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPD 0(AX), Z6, Z6
+	VADDPD 64(AX), Z7, Z7
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPD 0(AX), Z8, Z8
+	VADDPD 64(AX), Z9, Z9
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPD 0(AX), Z10, Z10
+	VADDPD 64(AX), Z11, Z11
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VADDPD 0(AX), Z12, Z12
+	VADDPD 64(AX), Z13, Z13
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VADDPD 0(AX), Z14, Z14
+	VADDPD 64(AX), Z15, Z15
+
+added0x2:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	VMOVUPD Z14, 0(AX)
+	VMOVUPD Z15, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	VMOVUPD Z12, 0(AX)
+	VMOVUPD Z13, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPD Z10, 0(AX)
+	VMOVUPD Z11, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPD Z8, 0(AX)
+	VMOVUPD Z9, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Z6, 0(AX)
+	VMOVUPD Z7, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Z4, 0(AX)
+	VMOVUPD Z5, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Z2, 0(AX)
+	VMOVUPD Z3, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Z0, 0(AX)
+	VMOVUPD Z1, 64(AX)
+	VZEROUPPER
+	RET
+
 // func streamPanels256Wordsx1(c *streamCall)
 // 1 rows of A by 24 columns.
 TEXT ·streamPanels256Wordsx1(SB), NOSPLIT, $0-8
@@ -7621,5 +9328,249 @@ added0x3:
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func streamPanels256Doublesx1(c *streamCall)
+// 1 rows of A by 12 columns.
+TEXT ·streamPanels256Doublesx1(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x3
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX), Y0
+	VMOVUPD 32(AX), Y1
+	VMOVUPD 64(AX), Y2
+	JMP start0x3
+
+zero0x3:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+
+start0x3:
+
+single:
+	VMOVUPS 0(SI), Y3
+	VMOVUPS 32(SI), Y4
+	VMOVUPS 64(SI), Y5
+	VBROADCASTSD 0(DX), Y6
+	VFMADD231PD Y6, Y3, Y0
+	VFMADD231PD Y6, Y4, Y1
+	VFMADD231PD Y6, Y5, Y2
+	ADDQ $96, SI
+	ADDQ $32, DX
+	DECQ CX
+	JNZ single
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD 0(AX), Y0, Y0
+	VADDPD 32(AX), Y1, Y1
+	VADDPD 64(AX), Y2, Y2
+
+added0x3:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y0, 0(AX)
+	VMOVUPD Y1, 32(AX)
+	VMOVUPD Y2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func streamPanels256Doublesx2(c *streamCall)
+// 2 rows of A by 12 columns.
+TEXT ·streamPanels256Doublesx2(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x3
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX), Y0
+	VMOVUPD 32(AX), Y1
+	VMOVUPD 64(AX), Y2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD 0(AX), Y3
+	VMOVUPD 32(AX), Y4
+	VMOVUPD 64(AX), Y5
+	JMP start0x3
+
+zero0x3:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+
+start0x3:
+
+single:
+	VMOVUPS 0(SI), Y6
+	VMOVUPS 32(SI), Y7
+	VMOVUPS 64(SI), Y8
+	VBROADCASTSD 0(DX), Y9
+	VFMADD231PD Y9, Y6, Y0
+	VFMADD231PD Y9, Y7, Y1
+	VFMADD231PD Y9, Y8, Y2
+	VBROADCASTSD 8(DX), Y10
+	VFMADD231PD Y10, Y6, Y3
+	VFMADD231PD Y10, Y7, Y4
+	VFMADD231PD Y10, Y8, Y5
+	ADDQ $96, SI
+	ADDQ $32, DX
+	DECQ CX
+	JNZ single
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD 0(AX), Y0, Y0
+	VADDPD 32(AX), Y1, Y1
+	VADDPD 64(AX), Y2, Y2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD 0(AX), Y3, Y3
+	VADDPD 32(AX), Y4, Y4
+	VADDPD 64(AX), Y5, Y5
+
+added0x3:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Y3, 0(AX)
+	VMOVUPD Y4, 32(AX)
+	VMOVUPD Y5, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y0, 0(AX)
+	VMOVUPD Y1, 32(AX)
+	VMOVUPD Y2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func streamPanels256Doublesx4(c *streamCall)
+// 4 rows of A by 12 columns.
+TEXT ·streamPanels256Doublesx4(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamCall_stride(DI), R9
+	MOVQ streamCall_b(DI), SI
+	MOVQ streamCall_k(DI), CX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x3
+	CMPQ streamCall_adds(DI), $0
+	JNE zero0x3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPD 0(AX), Y0
+	VMOVUPD 32(AX), Y1
+	VMOVUPD 64(AX), Y2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPD 0(AX), Y3
+	VMOVUPD 32(AX), Y4
+	VMOVUPD 64(AX), Y5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPD 0(AX), Y6
+	VMOVUPD 32(AX), Y7
+	VMOVUPD 64(AX), Y8
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPD 0(AX), Y9
+	VMOVUPD 32(AX), Y10
+	VMOVUPD 64(AX), Y11
+	JMP start0x3
+
+zero0x3:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+
+start0x3:
+
+single:
+	VMOVUPS 0(SI), Y12
+	VMOVUPS 32(SI), Y13
+	VMOVUPS 64(SI), Y14
+	VBROADCASTSD 0(DX), Y15
+	VFMADD231PD Y15, Y12, Y0
+	VFMADD231PD Y15, Y13, Y1
+	VFMADD231PD Y15, Y14, Y2
+	VBROADCASTSD 8(DX), Y15
+	VFMADD231PD Y15, Y12, Y3
+	VFMADD231PD Y15, Y13, Y4
+	VFMADD231PD Y15, Y14, Y5
+	VBROADCASTSD 16(DX), Y15
+	VFMADD231PD Y15, Y12, Y6
+	VFMADD231PD Y15, Y13, Y7
+	VFMADD231PD Y15, Y14, Y8
+	VBROADCASTSD 24(DX), Y15
+	VFMADD231PD Y15, Y12, Y9
+	VFMADD231PD Y15, Y13, Y10
+	VFMADD231PD Y15, Y14, Y11
+	ADDQ $96, SI
+	ADDQ $32, DX
+	DECQ CX
+	JNZ single
+	CMPQ streamCall_adds(DI), $0
+	JEQ added0x3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x3
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPD 0(AX), Y0, Y0
+	VADDPD 32(AX), Y1, Y1
+	VADDPD 64(AX), Y2, Y2
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPD 0(AX), Y3, Y3
+	VADDPD 32(AX), Y4, Y4
+	VADDPD 64(AX), Y5, Y5
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPD 0(AX), Y6, Y6
+	VADDPD 32(AX), Y7, Y7
+	VADDPD 64(AX), Y8, Y8
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPD 0(AX), Y9, Y9
+	VADDPD 32(AX), Y10, Y10
+	VADDPD 64(AX), Y11, Y11
+
+added0x3:
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPD Y9, 0(AX)
+	VMOVUPD Y10, 32(AX)
+	VMOVUPD Y11, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPD Y6, 0(AX)
+	VMOVUPD Y7, 32(AX)
+	VMOVUPD Y8, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPD Y3, 0(AX)
+	VMOVUPD Y4, 32(AX)
+	VMOVUPD Y5, 64(AX)
+	MOVQ (streamCall_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPD Y0, 0(AX)
+	VMOVUPD Y1, 32(AX)
+	VMOVUPD Y2, 64(AX)
 	VZEROUPPER
 	RET

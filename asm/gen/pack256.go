@@ -152,18 +152,24 @@ func (f form) transpose8x8(s *source, row func(i int) string, read func(i int), 
 
 // quads256 reads 16 bytes of each of 8 rows, the fifth row's beside the first's and so on, to four registers, and
 // transposes the words of four rows within the lanes. Pairs of bf16 are transposed as words; of f16 a step is one half
-// of a register. After each row comes what read writes.
+// of a register. After each row comes what read writes. Of float64 there are 4 rows in two registers, of which the
+// columns come to Y4 and Y5.
 //
 //	Y4 Y5 under way
 func (f form) quads256(s *source, to int, row func(i int) string, read func(i int)) {
-	for n := range 8 {
-		i := n%2*4 + n/2
-		if addr := row(i); i < 4 {
+	each := 16 / f.word()
+	for n := range 2 * each {
+		i := n%2*each + n/2
+		if addr := row(i); i < each {
 			s.op("VMOVUPS %s, X%d", addr, to+i)
 		} else {
-			s.op("VINSERTF128 $1, %s, Y%d, Y%d", addr, to+i-4, to+i-4)
+			s.op("VINSERTF128 $1, %s, Y%d, Y%d", addr, to+i-each, to+i-each)
 		}
 		read(i)
+	}
+	if f == doubles {
+		avx2.unpackDoubles(s, 2, 4)
+		return
 	}
 	if f != f16 {
 		avx2.quad(s, to, 4, byWords)
@@ -188,6 +194,7 @@ func (f form) upperHalves(s *source) {
 func (f form) widened(s *source, first, step, to int) int {
 	from := first + step/2
 	switch {
+	case f == doubles: // quads256 has put it there
 	case f == words:
 		return first + step
 	case f == bf16 && step%2 == 0:

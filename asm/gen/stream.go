@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // The stream kernels multiply 1, 2, 4, 6 or 8 rows of one panel of A, or along K those of two panels, by columns of B
 // that are used once, so that reading B is all that counts. What a call needs stands in a streamCall, which DI points
@@ -47,6 +50,9 @@ var (
 	streamRows = []int{1, 2, 4, 6, 8}
 	streamFew  = []int{1, 2, 4}
 
+	streams512 = append(slices.Clip(anyForm), doubles)
+	streams256 = append(slices.Clip(asWords), doubles)
+
 	near       = []bool{false}
 	far        = []bool{true}
 	nearAndFar = []bool{false, true}
@@ -54,14 +60,20 @@ var (
 
 // kernel returns the strip kernel with the same panels.
 func (k stream) kernel() kernel {
+	kern := words512
 	switch {
 	case k.ymm:
-		return words256
+		kern = words256
 	case k.kpack == 2:
-		return pairs512
+		kern = pairs512
 	}
-	return words512
+	kern.f64 = k.form == doubles
+	return kern
 }
+
+// vector returns how many columns a vector of accumulators has, and vectorB the bytes of so many of B.
+func (k stream) vector() int  { return k.kernel().bytes() / k.word() }
+func (k stream) vectorB() int { return k.vector() * k.bytes * k.kpack }
 
 // function opens the function of the kernel.
 func (k stream) function(s *source, what string, columns int) {
@@ -88,7 +100,7 @@ func (k stream) registers() (b, a, as int) {
 func (k stream) rank1(s *source, bs []int, apart int, fetch ...string) {
 	_, a, as := k.registers()
 	for i := range k.rows {
-		s.op("VBROADCASTSS %d(DX), %s", apart*i, k.kernel().reg(a+i%as))
+		k.kernel().float(s, "VBROADCASTSS", "%d(DX), %s", apart*i, k.kernel().reg(a+i%as))
 		for v, b := range bs {
 			k.kernel().multiply(s, i*k.vecs+v, a+i%as, b)
 		}
@@ -142,9 +154,9 @@ func (k stream) accumulators(s *source, slot, first, vecs int, addr, mask func(v
 		for v := range vecs {
 			z := first + i*vecs + v
 			if mask == nil {
-				s.op("VMOVUPS %s, %s", addr(v), k.kernel().reg(z))
+				k.kernel().float(s, "VMOVUPS", "%s, %s", addr(v), k.kernel().reg(z))
 			} else {
-				s.op("VMOVUPS.Z %s, %s, Z%d", addr(v), mask(v), z)
+				k.kernel().float(s, "VMOVUPS.Z", "%s, %s, Z%d", addr(v), mask(v), z)
 			}
 		}
 	}
@@ -169,7 +181,7 @@ func (k stream) addSource(s *source, slot, first, vecs int, addr func(v int) str
 		s.slot(slot, "src", i, "AX")
 		for v := range vecs {
 			r := k.kernel().reg(first + i*vecs + v)
-			s.op("VADDPS %s, %s, %s", addr(v), r, r)
+			k.kernel().float(s, "VADDPS", "%s, %s, %s", addr(v), r, r)
 		}
 	}
 	s.label(added)
@@ -183,9 +195,9 @@ func (k stream) store(s *source, slot, first, vecs int, addr, mask func(v int) s
 		for v := range vecs {
 			z := first + i*vecs + v
 			if mask == nil {
-				s.op("VMOVUPS %s, %s", k.kernel().reg(z), addr(v))
+				k.kernel().float(s, "VMOVUPS", "%s, %s", k.kernel().reg(z), addr(v))
 			} else {
-				s.op("VMOVUPS Z%d, %s, %s", z, mask(v), addr(v))
+				k.kernel().float(s, "VMOVUPS", "Z%d, %s, %s", z, mask(v), addr(v))
 			}
 		}
 	}

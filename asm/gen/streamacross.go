@@ -4,8 +4,8 @@ import "fmt"
 
 // streamsAcross are the stream kernels for rows of K.
 var streamsAcross = streamTable{
-	{forms: anyForm, rows: streamRows, most: 4, all: 16, far: nearAndFar},
-	{forms: asWords, rows: streamFew, most: 8, all: 8, ymm: true, far: nearAndFar},
+	{forms: streams512, rows: streamRows, most: 4, all: 16, far: nearAndFar},
+	{forms: streams256, rows: streamFew, most: 8, all: 8, ymm: true, far: nearAndFar},
 }
 
 func writeStreamsAcross(s *source) {
@@ -42,7 +42,7 @@ func (k stream) aim(s *source) {
 //	Z0-Z15 accumulators   Z16-Z23 B   Z24-Z27 A   Z29 zero   Z30 Z31 interleave
 //	K1-K4 columns of the accumulators   K5 K6 columns of pairs
 func (k stream) across(s *source) {
-	columns := 16 * k.vecs
+	columns := k.vector() * k.vecs
 	mask := func(v int) string { return fmt.Sprintf("K%d", 1+v) }
 	k.acrossStart(s)
 	for i := range 6 {
@@ -64,7 +64,7 @@ func (k stream) across(s *source) {
 	k.aim(s)
 	if k.rows > 4 {
 		// Two lines at a time are cheaper than one at every block.
-		s.op("TESTQ $%d, R8", columns*4)
+		s.op("TESTQ $%d, R8", columns*k.word())
 		s.op("JNZ odd")
 		k.acrossLoop(s, "loop", 2*columns*k.bytes)
 		s.op("JMP rest")
@@ -77,7 +77,7 @@ func (k stream) across(s *source) {
 		s.comment("An odd K has no second row.")
 		s.op("CMPQ CX, $-1")
 		s.op("JNE store")
-		k.rank1(s, k.row(s, false), 4)
+		k.rank1(s, k.row(s, false), k.word())
 	}
 	s.label("store")
 	k.store(s, 0, 0, k.vecs, k.column, mask)
@@ -90,7 +90,7 @@ func (k stream) across(s *source) {
 // if those of pairs are wanted K5 and K6.
 func (k stream) maskBlock(s *source, pairs bool) {
 	s.label("block")
-	s.op("CMPQ BX, $%d", 16*k.vecs)
+	s.op("CMPQ BX, $%d", k.vector()*k.vecs)
 	s.op("JGE full")
 	s.op("MOVQ $-1, AX")
 	s.op("BZHIQ BX, AX, AX")
@@ -99,7 +99,7 @@ func (k stream) maskBlock(s *source, pairs bool) {
 	}
 	for v := range k.vecs {
 		s.op("KMOVQ AX, K%d", 1+v)
-		s.op("SHRQ $16, AX")
+		s.op("SHRQ $%d, AX", k.vector())
 		if pairs && v == 1 {
 			s.op("KMOVQ AX, K6")
 		}
@@ -109,7 +109,7 @@ func (k stream) maskBlock(s *source, pairs bool) {
 
 // acrossStart opens a kernel for rows of K.
 func (k stream) acrossStart(s *source) {
-	k.function(s, "Across"+k.suffix(), k.vecs*k.kernel().bytes()/4)
+	k.function(s, "Across"+k.suffix(), k.vecs*k.vector())
 	k.acrossFields(s)
 }
 
@@ -130,7 +130,7 @@ func (k stream) acrossTop(s *source) {
 // acrossNext goes on by some columns, and sets the flags for whether there are more.
 func (k stream) acrossNext(s *source, columns int) {
 	s.op("ADDQ $%d, R10", columns*k.bytes)
-	s.op("ADDQ $%d, R8", columns*4)
+	s.op("ADDQ $%d, R8", columns*k.word())
 	s.op("SUBQ $%d, BX", columns)
 }
 
@@ -144,10 +144,10 @@ func (k stream) acrossLoop(s *source, label string, fetch int) {
 	if k.ymm {
 		k.step256(s, lines)
 	} else {
-		k.rank1(s, k.row(s, true), 4, lines...)
+		k.rank1(s, k.row(s, true), k.word(), lines...)
 	}
 	s.op("LEAQ (SI)(R9*%d), SI", k.kpack)
-	s.op("ADDQ $%d, DX", 4*k.kernel().mr)
+	s.op("ADDQ $%d, DX", k.word()*k.kernel().mr)
 	s.op("SUBQ $%d, CX", k.kpack)
 	s.op("JGE %s", label)
 }
@@ -170,7 +170,7 @@ func (k stream) row(s *source, second bool) (bs []int) {
 	}
 	if k.kpack == 1 {
 		for v := range k.vecs {
-			k.load512(s, fmt.Sprintf("%d(SI)", 16*v*k.bytes), fmt.Sprintf("K%d", 1+v), 16+v)
+			k.load512(s, fmt.Sprintf("%d(SI)", v*k.vectorB()), fmt.Sprintf("K%d", 1+v), 16+v)
 			bs = append(bs, 16+v)
 		}
 		return bs
@@ -198,18 +198,18 @@ func (k stream) across256(s *source) {
 		block, loop := fmt.Sprintf("block%d", vecs), fmt.Sprintf("loop%d", vecs)
 		n := stream{k.form, k.rows, vecs, true, k.far}
 		s.label(block)
-		s.op("CMPQ BX, $%d", 8*vecs)
+		s.op("CMPQ BX, $%d", k.vector()*vecs)
 		s.op("JL block%d", vecs/2)
 		n.accumulators(s, 0, 0, vecs, n.column, nil)
 		n.acrossTop(s)
 		if vecs == k.vecs {
 			n.aim(s)
-			n.acrossLoop(s, loop, 8*vecs*k.bytes)
+			n.acrossLoop(s, loop, vecs*k.vectorB())
 		} else {
 			n.acrossLoop(s, loop, 0)
 		}
 		n.store(s, 0, 0, vecs, n.column, nil)
-		n.acrossNext(s, 8*vecs)
+		n.acrossNext(s, k.vector()*vecs)
 		s.op("JMP %s", block)
 	}
 	s.label("block0")
@@ -221,12 +221,12 @@ func (k stream) across256(s *source) {
 func (k stream) step256(s *source, fetch []string) {
 	a := k.rows * k.vecs
 	for i := range k.rows {
-		s.op("VBROADCASTSS %d(DX), Y%d", 4*i, a+i)
+		k.kernel().float(s, "VBROADCASTSS", "%d(DX), Y%d", k.word()*i, a+i)
 	}
 	b := a + k.rows
 	for v := range k.vecs {
 		y := b + v%(16-b)
-		k.load256(s, fmt.Sprintf("%d(SI)", 8*v*k.bytes), y)
+		k.load256(s, fmt.Sprintf("%d(SI)", v*k.vectorB()), y)
 		for i := range k.rows {
 			k.kernel().multiply(s, i*k.vecs+v, a+i, y)
 		}

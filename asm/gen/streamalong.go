@@ -4,16 +4,16 @@ import "fmt"
 
 // streamsAlong are the stream kernels for rows along K.
 var streamsAlong = streamTable{
-	{forms: anyForm, rows: streamRows, most: 2, all: 8, far: near},
+	{forms: streams512, rows: streamRows, most: 2, all: 8, far: near},
 	{forms: []form{pairs}, rows: streamRows, most: 2, all: 8, far: far},
-	{forms: []form{words}, rows: streamRows[1:], most: 2, all: 8, far: far},
-	{forms: []form{pairs, words}, rows: []int{16}, most: 1, all: 16, far: nearAndFar},
-	{forms: asWords, rows: streamFew, most: 4, all: 8, ymm: true, far: nearAndFar},
+	{forms: []form{words, doubles}, rows: streamRows[1:], most: 2, all: 8, far: far},
+	{forms: []form{pairs, words, doubles}, rows: []int{16}, most: 1, all: 16, far: nearAndFar},
+	{forms: streams256, rows: streamFew, most: 4, all: 8, ymm: true, far: nearAndFar},
 }
 
 func writeStreamsAlong(s *source) { streamsAlong.write(func(k stream) { k.along(s) }) }
 
-// along writes the kernel for rows along K, by blocks of 64 bytes or, of AVX-512, of 16 words. vecs is the
+// along writes the kernel for rows along K, by blocks of 64 bytes or, of AVX-512, of no more than 16 words. vecs is the
 // number of slots, each a vector of columns. When a block of sums ends, for all slots at once, they are added to
 // their totals in memory.
 //
@@ -24,13 +24,14 @@ func writeStreamsAlong(s *source) { streamsAlong.write(func(k stream) { k.along(
 //
 //	DI streamCall   and the registers of the slots
 func (k stream) along(s *source) {
-	block := 16 * k.kpack * k.bytes // bytes of a row
+	block := k.vectorB() // bytes of a row
 	if k.ymm || k.is8() {
 		block = 64
 	}
+	turn := block / k.bytes / k.kpack * k.word() * k.kernel().mr // bytes of a panel of A
 	first := func(slot int) int { return k.kernel().registers() - max(8, k.rows) + slot*k.rows }
 	addr := func(int) string { return "(AX)" }
-	k.function(s, "Along"+k.suffix(), k.vecs*k.kernel().bytes()/4)
+	k.function(s, "Along"+k.suffix(), k.vecs*k.vector())
 	for g := range k.vecs {
 		s.startSlot(g)
 	}
@@ -59,9 +60,9 @@ func (k stream) along(s *source) {
 			}
 			k.slot512(s, g, first(g))
 		}
-		s.nextA(g, block/k.bytes/k.kpack*4*k.kernel().mr)
+		s.nextA(g, turn)
 		if k.rows > k.kernel().mr {
-			s.nextA(g+1, block/k.bytes/k.kpack*4*k.kernel().mr)
+			s.nextA(g+1, turn)
 		}
 		s.nextB(g, block)
 	}
@@ -143,6 +144,8 @@ func (s *source) endSlot(slot int) {
 //
 //	Z0-Z15 B   Z16-Z23 under way   Z24-Z31 accumulators, or
 //	Z0-Z7 B    Z8-Z11 under way    Z16-Z31 accumulators, half a block after the other
+//
+// Of float64 B takes half of these.
 func (k stream) slot512(s *source, slot, first int) {
 	if k.is8() {
 		k.slot8(s, slot, first)
@@ -153,7 +156,7 @@ func (k stream) slot512(s *source, slot, first int) {
 		for l := range 4 {
 			k.kernel().quad(s, 4*l, 16, byWords)
 			for w := 4 * l; w < 4*l+4; w++ {
-				k.word(s, slot, first, w, w)
+				k.multiplyWord(s, slot, first, w, w)
 			}
 		}
 		return
@@ -161,25 +164,29 @@ func (k stream) slot512(s *source, slot, first int) {
 	if k.rows <= 8 {
 		k.halves(s, slot, 0, 1)
 	}
+	half, transpose := 8, s.half
+	if k.form == doubles {
+		half, transpose = 4, s.halfDoubles
+	}
 	for h := range 2 {
-		at, tmp := 8*h, 16
+		at, tmp := half*h, 16
 		if k.rows > 8 {
 			k.halves(s, slot, h)
 			at, tmp = 0, 8
 		}
-		for w, reg := range s.half(at, tmp) {
-			k.word(s, slot, first, 8*h+w, reg)
+		for w, reg := range transpose(at, tmp) {
+			k.multiplyWord(s, slot, first, half*h+w, reg)
 		}
 	}
 }
 
-// word multiplies a word of each row of A and a vector of B, and prefetches, unless that was done before.
-func (k stream) word(s *source, slot, first, w, b int) {
+// multiplyWord multiplies a word of each row of A and a vector of B, and prefetches, unless that was done before.
+func (k stream) multiplyWord(s *source, slot, first, w, b int) {
 	k.fetchWord(s, slot, w)
 	k.products(s, slot, first, w, b)
 }
 
-// fetchWord is what word prefetches.
+// fetchWord is what multiplyWord prefetches.
 func (k stream) fetchWord(s *source, slot, w int) {
 	if !k.early() {
 		s.slot(slot, "rows", w, "AX")
@@ -191,11 +198,11 @@ func (k stream) fetchWord(s *source, slot, w int) {
 func (k stream) products(s *source, slot, first, w, b int) {
 	mr := k.kernel().mr
 	for i := range k.rows {
-		a, disp := slotRegs[slot+i/mr].a, 4*(w*mr+i%mr)
+		a, disp := slotRegs[slot+i/mr].a, k.word()*(w*mr+i%mr)
 		if k.kpack == 2 {
 			s.dotBroadcast(first+i, b, a, disp)
 		} else {
-			s.op("VFMADD231PS.BCST %s, Z%d, Z%d", address(a, disp), b, first+i)
+			k.kernel().float(s, "VFMADD231PS.BCST", "%s, Z%d, Z%d", address(a, disp), b, first+i)
 		}
 	}
 }
@@ -210,14 +217,15 @@ func (k stream) fetchRow(s *source, slot int) {
 func (k stream) early() bool { return k.far && k.rows < 6 }
 
 // halves reads some halves, 0 and 1 or one of them, of 16 words of each row of a slot: the first of rows i and 4+i
-// side by side to Zi, of rows 8+i and 12+i to Z(4+i), the next to the 8 registers after these. To insert a lane that
-// is read takes no shuffle.
+// side by side to Zi, of rows 8+i and 12+i to Z(4+i), the next to the 8 registers after these. Of float64 there are
+// half as many words, rows and registers. To insert a lane that is read takes no shuffle.
 func (k stream) halves(s *source, slot int, halves ...int) {
-	for i := range 4 {
+	each := k.vector() / 4
+	for i := range each {
 		for q := range 4 {
-			s.slot(slot, "rows", 4*q+i, "AX")
+			s.slot(slot, "rows", each*q+i, "AX")
 			for n, h := range halves {
-				addr, reg := fmt.Sprintf("%d(AX)(%s*1)", 32*h, slotRegs[slot].offset), 8*n+q/2*4+i
+				addr, reg := fmt.Sprintf("%d(AX)(%s*1)", 32*h, slotRegs[slot].offset), (2*n+q/2)*each+i
 				if q%2 == 0 {
 					s.op("VMOVUPS %s, Y%d", addr, reg)
 				} else {
@@ -263,7 +271,7 @@ func (k stream) slots256(s *source, first func(slot int) int) {
 	times := depth / steps
 	for o := range times * k.vecs {
 		time, slot := o/k.vecs, o%k.vecs
-		if k.far && k.form == words {
+		if k.far && k.bytes >= 4 {
 			time, slot = o%times, o/times
 		}
 		at, regs := time*steps, slotRegs[slot]
@@ -278,7 +286,7 @@ func (k stream) slots256(s *source, first func(slot int) int) {
 		for step := range steps {
 			b := k.widened(s, 0, step, 4+step%2)
 			for i := range k.rows {
-				s.op("VBROADCASTSS %d(%s), Y7", 4*(k.kernel().mr*(at+step)+i), regs.a)
+				k.kernel().float(s, "VBROADCASTSS", "%d(%s), Y7", k.word()*(k.kernel().mr*(at+step)+i), regs.a)
 				k.kernel().multiply(s, first(slot)+i, 7, b)
 			}
 		}

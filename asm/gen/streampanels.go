@@ -4,8 +4,8 @@ import "fmt"
 
 // streamsPanels are the stream kernels for panels.
 var streamsPanels = streamTable{
-	{forms: anyForm, rows: streamRows, most: 8, all: 16, far: nearAndFar},
-	{forms: asWords, rows: streamFew, most: 3, all: 12, ymm: true, far: near},
+	{forms: streams512, rows: streamRows, most: 8, all: 16, far: nearAndFar},
+	{forms: streams256, rows: streamFew, most: 3, all: 12, ymm: true, far: near},
 }
 
 func writeStreamsPanels(s *source) { streamsPanels.write(func(k stream) { k.panels(s) }) }
@@ -26,7 +26,7 @@ func (k stream) load(s *source, addr string, reg int) {
 func (k stream) panels(s *source) {
 	one := k
 	one.vecs = k.kernel().vecs
-	k.function(s, "Panels"+k.suffix(), k.vecs*k.kernel().bytes()/4)
+	k.function(s, "Panels"+k.suffix(), k.vecs*k.vector())
 	s.fields("streamCall", "DI", "stride", "R9", "b", "SI", "k", "CX")
 	s.slot(0, "a", 0, "DX")
 	if k.asks() {
@@ -57,23 +57,22 @@ func (k stream) panelsLoop(s *source, label string) {
 	addr := func(v int) string { return fmt.Sprintf("%d(AX)", v*kern.bytes()) }
 	k.accumulators(s, 0, 0, k.vecs, addr, nil)
 	s.label(label)
-	vec := kern.bytes() * k.bytes * k.kpack / 4 // of a vector in memory
-	k.panelsStep(s, vec)
-	s.op("ADDQ $%d, SI", kern.vecs*vec)
+	k.panelsStep(s)
+	s.op("ADDQ $%d, SI", kern.vecs*k.vectorB())
 	if k.asks() {
-		s.op("ADDQ $%d, R11", kern.vecs*vec)
+		s.op("ADDQ $%d, R11", kern.vecs*k.vectorB())
 	}
-	s.op("ADDQ $%d, DX", 4*kern.mr)
+	s.op("ADDQ $%d, DX", k.word()*kern.mr)
 	s.op("DECQ CX")
 	s.op("JNZ %s", label)
 	k.addSource(s, 0, 0, k.vecs, addr)
 	k.store(s, 0, 0, k.vecs, addr, nil)
 }
 
-// panelsStep multiplies a word of K of the panels, whose vectors have so many bytes in memory. For few rows it asks the
-// second-level cache for every other line, and is given both: products that do not take as long as to fetch a line
-// would fill all buffers, in which case further prefetches are dropped.
-func (k stream) panelsStep(s *source, vec int) {
+// panelsStep multiplies a word of K of the panels. For few rows it asks the second-level cache for every other line,
+// and is given both: products that do not take as long as to fetch a line would fill all buffers, in which case further
+// prefetches are dropped.
+func (k stream) panelsStep(s *source) {
 	if k.is8() {
 		k.panelsStep8(s)
 		return
@@ -88,14 +87,14 @@ func (k stream) panelsStep(s *source, vec int) {
 	}
 	for v := range k.vecs {
 		at := panelAt[v/kern.vecs]
-		o := v % kern.vecs * vec
+		o := v % kern.vecs * k.vectorB()
 		k.load(s, fmt.Sprintf("%d(SI)%s", o, at), b+v)
 		bs = append(bs, b+v)
 		if o%apart == 0 && k.asks() {
 			fetch = append(fetch, fmt.Sprintf("%d(R11)%s", o, at))
 		}
 	}
-	k.rank1(s, bs, 4, fetch...)
+	k.rank1(s, bs, k.word(), fetch...)
 }
 
 // panelAt is what leads from the first panel to the others.
