@@ -87,7 +87,7 @@ func (s *streamKernel) blocks(
 	ahead, lag := streamAhead, s.lag()/s.block
 	if far := s.farAlong(); far != nil {
 		kernels = far
-		if len(slots) == 1 {
+		if len(slots) == 1 || s.sum == F64 {
 			ahead = streamFar
 		}
 	}

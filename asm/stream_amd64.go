@@ -53,7 +53,7 @@ const (
 	streamLength = 32 << 10 // bytes at a time along each of 32 rows, which bounds a call
 	streamPage   = 4 << 10  // bytes between rows, or a multiple, that have them share sets of the first-level cache
 	streamAhead  = 256      // bytes to prefetch ahead in a row
-	streamFar    = 1024     // the same along K if a single slot prefetches to the second-level cache
+	streamFar    = 1024     // the same along K to the second-level cache, of a slot alone, or of float64, half as wide
 	streamPiece  = 256      // bytes of a row that are prefetched one after the other
 	streamLag    = 1024     // bytes that one group of columns is behind another
 	streamPanel  = 16 * 128 // bytes of a panel of what is left of K, or of a part of it

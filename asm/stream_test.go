@@ -263,7 +263,8 @@ func TestStreamAllocs(t *testing.T) {
 		const k, n = 100, 100
 		a, b, c := aligned(kern.PanelA(kern.Words(typ, k))), aligned(k*n*kern.Word), aligned(n*kern.Word)
 		f := kern.Stream(typ, kContiguous)
-		if allocs := testing.AllocsPerRun(100, func() { f(k, 1, n, a, b, n*typ.Size(), c, n*kern.Word, false) }); allocs >= 1 {
+		call := func() { f(k, 1, n, a, b, n*typ.Size(), c, n*kern.Word, false) }
+		if allocs := testing.AllocsPerRun(100, call); allocs >= 1 {
 			t.Errorf("%v allocations a call", allocs)
 		}
 	})

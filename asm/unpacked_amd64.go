@@ -132,7 +132,7 @@ type vectorAlong func(
 
 const (
 	vectorBytes = 4 << 20  // of B of a call at most, about 100 µs from memory
-	vectorAhead = 512      // bytes that are brought closer ahead in a row
+	vectorAhead = 8 << 10  // bytes that are brought closer ahead, of all rows of a vector
 	vectorShort = 32 << 10 // bytes of so many rows up to which the next ones are, instead
 )
 
@@ -153,7 +153,7 @@ func vectorOf(along vectorAlong, size int, strips *unpackedShape) VectorFunc {
 			a, b, add = unsafe.Add(a, deepest*stepA), unsafe.Add(b, deepest*size), true
 		}
 		adds := addFlag(add)
-		ahead := vectorAhead
+		ahead := vectorAhead / rows
 		if rows*stride <= vectorShort {
 			ahead = rows * stride
 		}
