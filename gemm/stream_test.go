@@ -34,6 +34,7 @@ func TestStream(t *testing.T) {
 	t.Run("f16-f32", testStream[float32, float16.Float16])
 	t.Run("f32-f32", testStream[float32, float32])
 	t.Run("f32-f16", testStream[float16.Float16, float32])
+	t.Run("f64-f64", testStream[float64, float64])
 }
 
 func testStream[O gemm.Output, I gemm.Element](t *testing.T) {
@@ -67,7 +68,7 @@ func testStream[O gemm.Output, I gemm.Element](t *testing.T) {
 					}
 					want := dense(o.c)
 					for _, workers := range []int{0, 1, 2, 4} {
-						s.packed = workers == 2 && (m > 1 || typeOf[I]() != asm.F32) // whose panels caches have
+						s.packed = workers == 2 && (m > 1 || typeOf[I]().Size() < 4) // whose panels caches have
 						s.opts = append(slices.Clip(opts), gemm.WithWorkers(workers))
 						st := again(t, o, s, old)
 						place := d[0] <= 256 && (st.Inline || st.Route == "slabs") // few columns
@@ -93,6 +94,7 @@ func TestStreamPieces(t *testing.T) {
 	t.Run("bf16-f32", testStreamPieces[float32, bf16.BF16])
 	t.Run("f16-f32", testStreamPieces[float32, float16.Float16])
 	t.Run("f32-f32", testStreamPieces[float32, float32])
+	t.Run("f64-f64", testStreamPieces[float64, float64])
 }
 
 func testStreamPieces[O gemm.Output, I gemm.Element](t *testing.T) {

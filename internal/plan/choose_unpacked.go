@@ -44,14 +44,13 @@ func (q *Problem) readsFast() bool {
 		return false
 	}
 	size := q.sizeB()
-	packs := q.Kernel.StreamRows(q.ElemB, q.FormB == AlongK) == 0 // as there is no kernel that streams B
 	switch {
 	case q.FormB != InRows:
-		return q.M == 1 && u.Vector[q.FormB] != nil && (packs || size <= on.unpackedThin[q.FormB])
+		return q.M == 1 && size <= on.unpackedThin[q.FormB]
 	case workers > 1 && q.M <= u.Rows && q.held(workers, on.unpackedHeld):
 		return true
 	case q.M < thinRows:
-		return packs || size <= min(on.unpackedThin[InRows], 4*on.l2)
+		return size <= min(on.unpackedThin[InRows], 4*on.l2)
 	case q.N <= u.Columns, q.M <= on.unpackedTall:
 		return size <= min(on.unpacked, 4*on.l2)
 	}

@@ -82,7 +82,7 @@ func (q *Problem) streamSource() SourceB {
 		few /= 2 // for it would be widened again for every panel of A
 	}
 	switch {
-	case q.M < sweepLeast && q.streams():
+	case q.M < sweepLeast:
 	case q.FormB == AlongK && RoundUp(q.M, k.NR)-q.M <= on.turnedSpare && q.N >= k.MR && k.InRows(q.ElemB) && !q.TransC:
 		return TurnedB
 	case q.FormB == InRows && q.M <= on.swept[c] && q.N >= asm.SweepN && q.K >= asm.SweepK && k.Sweeps(q.ElemB):

@@ -144,25 +144,11 @@ var tunings = []struct {
 			t.columns[c].part[InRows] = 1. / 3
 		}
 	}},
-	{"", "avx2", func(t *Tuning) {
-		for c := range t.columns {
-			t.columns[c].most[AlongK] = 64 // nothing is packed behind products
-		}
-		t.helpFlops = 512
-		t.fewRows = [forms]int{4, 4, 3}
-		t.fewLeast = 64 << 10
-		t.streamed = [forms]int{4, 4, 8}
-		t.fresh[InRows] = 128
-		t.unpackedThin[InPanels] = 1 << 30
-		t.turnedSpare = 8 // a vector, which kernels for edges spare
-	}},
+	{"", "avx2", avx2Tuning},
 	{"zen3", "", func(t *Tuning) {
 		t.shared = all(5.0 * (1 << 16))
 	}},
-	{"zen4", "avx512", func(t *Tuning) {
-		t.shared = all(5.0 * (1 << 16))
-		t.unpackedThin[InPanels] = 12 << 20
-	}},
+	{"zen4", "avx512", zen4Tuning},
 	{"zen4", "avx512bf16", func(t *Tuning) {
 		t.shared = all(5.0 * (1 << 17))
 	}},
@@ -176,9 +162,17 @@ var tunings = []struct {
 	{"", "goamx", amxTuning},
 	{"", "go", noStreams},
 	{"", "gobf16", noStreams},
+	{"zen4", "avx512f64", zen4Tuning},
 	{"", "avx512f64", doubleTuning},
-	{"", "avx2f64", doubleTuning},
-	{"", "gof64", doubleTuning},
+	{"", "avx2f64", func(t *Tuning) {
+		avx2Tuning(t)
+		doubleTuning(t)
+		t.turnedSpare = 12 // any, as nothing is packed behind products and panels are of few columns
+	}},
+	{"", "gof64", func(t *Tuning) {
+		noStreams(t)
+		t.extent = all(1024)
+	}},
 	{"", "hopper-avx512", hopperTuning},
 	{"", "hopper-avx2", hopperTuning},
 	{"", "hopper-go", hopperTuning},
@@ -214,10 +208,33 @@ func hopperTuning(t *Tuning) {
 	t.slabsOnce = [crowds]int{}
 }
 
-// doubleTuning is that of float64: twice the bytes in each slot and sum.
+// avx2Tuning is that of float32 with AVX2.
+func avx2Tuning(t *Tuning) {
+	for c := range t.columns {
+		t.columns[c].most[AlongK] = 64 // nothing is packed behind products
+	}
+	t.helpFlops = 512
+	t.fewRows = [forms]int{4, 4, 3}
+	t.fewLeast = 64 << 10
+	t.streamed = [forms]int{4, 4, 8}
+	t.fresh[InRows] = 128
+	t.unpackedThin[InPanels] = 1 << 30
+	t.turnedSpare = 8 // a vector, which kernels for edges spare
+}
+
+// zen4Tuning is that of floats with AVX-512 on a Zen 4.
+func zen4Tuning(t *Tuning) {
+	t.shared = all(5.0 * (1 << 16))
+	t.unpackedThin[InPanels] = 12 << 20
+}
+
+// doubleTuning is that of float64: twice the bytes in each slot and sum, and half of the flops in a vector.
 func doubleTuning(t *Tuning) {
-	noStreams(t)
-	t.turnedSpare = 16
+	for c := range t.shared {
+		t.shared[c] /= 2
+	}
+	t.helpFlops /= 2
+	t.turnedSpare /= 2
 	t.extent = all(1024)
 }
 
