@@ -108,7 +108,8 @@ var (
 		edge:   edgesAVX512F64.multiply,
 		unpacked: unpackedOf(&unpackedAVX512F64, &unpackedAcrossAVX512F64, vector512F64,
 			vectorPanelsOf(panelsAVX512F64, 3, 8)),
-		peak: peak512Doubles, flops: 24 * 8 * 2,
+		lanes: [numTypes]LanesFunc{F64: lanesDoubles.lanes(F64, 1, lanesAcross256Doubles)},
+		peak:  peak512Doubles, flops: 24 * 8 * 2,
 	}
 	avx2F64 = functions{
 		strip: mul256Doubles, rows: rows256Doubles,
@@ -117,6 +118,7 @@ var (
 		stream:   [numTypes]streamFuncs{F64: stream256Doubles.roles()},
 		edge:     edgesAVX2F64.multiply,
 		unpacked: unpackedOf(&unpackedAVX2F64, &unpackedAcrossAVX2F64, nil, vectorPanelsOf(panelsAVX2F64, 2, 8)),
+		lanes:    [numTypes]LanesFunc{F64: lanesDoubles256.lanes(F64, 1, lanesAcross256Doubles)},
 		peak:     peak256Doubles, flops: 12 * 4 * 2,
 	}
 	hopper512 = functions{

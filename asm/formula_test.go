@@ -41,7 +41,7 @@ func float64s(k *Kernel) formula[uint64] {
 			return of(sum)
 		},
 		func(x, y uint64) uint64 { return of(from(x) + from(y)) },
-		func(x, y uint64) bool { return x == y || from(x) != from(x) && from(y) != from(y) },
+		func(x, y uint64) bool { return sameBits64(from(x), from(y)) },
 	}
 }
 
@@ -122,6 +122,10 @@ var operands = []struct {
 
 func sameBits(x, y float32) bool {
 	return math.Float32bits(x) == math.Float32bits(y) || x != x && y != y
+}
+
+func sameBits64(x, y float64) bool {
+	return math.Float64bits(x) == math.Float64bits(y) || x != x && y != y
 }
 
 // fillPeriod is how many words a filler draws before it repeats them, as to draw one takes longer than to multiply

@@ -18,7 +18,7 @@ type laned struct {
 
 // lanedOf returns the operand, whose elements take size bytes, and words kpack of them.
 func lanedOf(v *Vectors, size, kpack int) laned {
-	const line = Lanes * 4 // bytes of an element of all blocks
+	line := Lanes * max(4, size) // bytes of an element of all blocks
 	piece := 16 * kpack
 	if v.Step == size {
 		return laned{v.At, v.Block, v.N, v.Apart, v.Apart, piece * size, v.N, piece * line, line}
@@ -38,6 +38,7 @@ type lanesAcross func(k, lanes int, a, b laned, sums, mem unsafe.Pointer)
 // lanes returns the LanesFunc for elements of type t, of which a word has kpack.
 func (along *lanesAlong) lanes(t Type, kpack int, across lanesAcross) LanesFunc {
 	size := t.Size()
+	all := Lanes * max(4, size) // bytes of the sums of two vectors
 	return func(k, lanes int, a, b Vectors, sums, mem unsafe.Pointer) {
 		if a.Step != size || b.Step != size || along[min(a.N, 2)-1][min(b.N, 2)-1] == nil {
 			across(k, lanes, lanedOf(&a, size, kpack), lanedOf(&b, size, kpack), sums, mem)
@@ -46,7 +47,7 @@ func (along *lanesAlong) lanes(t Type, kpack int, across lanesAcross) LanesFunc 
 		for i := 0; i < a.N; i += 2 {
 			for j := 0; j < b.N; j += 2 {
 				along[min(a.N-i, 2)-1][min(b.N-j, 2)-1](k, lanes, a.Block, unsafe.Add(a.At, i*a.Apart), a.Apart,
-					unsafe.Add(b.At, j*b.Apart), b.Apart, unsafe.Add(sums, (i*b.N+j)*Lanes*4), b.N*Lanes*4)
+					unsafe.Add(b.At, j*b.Apart), b.Apart, unsafe.Add(sums, (i*b.N+j)*all), b.N*all)
 			}
 		}
 	}
@@ -62,5 +63,9 @@ var (
 	}
 	lanesWords256 = lanesAlong{{lanesAlong256Wordsx1x1, lanesAlong256Wordsx1x2}, {lanesAlong256Wordsx2x1}}
 	lanesBF16     = lanesAlong{{lanesAlong256BF16x1x1, lanesAlong256BF16x1x2}, {lanesAlong256BF16x2x1}}
-	lanesF16      = lanesAlong{{lanesAlong256F16x1x1, lanesAlong256F16x1x2}, {lanesAlong256F16x2x1}}
+	lanesDoubles  = lanesAlong{
+		{lanesAlong512Doublesx1x1, lanesAlong512Doublesx1x2}, {lanesAlong512Doublesx2x1, lanesAlong512Doublesx2x2},
+	}
+	lanesDoubles256 = lanesAlong{{lanesAlong256Doublesx1x1, lanesAlong256Doublesx1x2}, {lanesAlong256Doublesx2x1}}
+	lanesF16        = lanesAlong{{lanesAlong256F16x1x1, lanesAlong256F16x1x2}, {lanesAlong256F16x2x1}}
 )

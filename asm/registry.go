@@ -76,7 +76,10 @@ func register(c cpu) []*Kernel {
 		},
 		{
 			Name: "gof64", ISA: "Go", MR: goMR, NR: goNR, KPack: 1, Sum: F64,
-			Ref: mulGo[float64], functions: functions{mul: mulGo[float64], peak: peakGo[float64], flops: peakGoFlops},
+			Ref: mulGo[float64], functions: functions{
+				mul: mulGo[float64], lanes: [numTypes]LanesFunc{F64: lanesGeneric64(chainGo64)},
+				peak: peakGo[float64], flops: peakGoFlops,
+			},
 		},
 		{
 			Name: "hopper-avx512", ISA: "AVX-512", Arithmetic: Hopper, needs: isaAVX512, MR: 8, NR: 64, KPack: 1,

@@ -109,6 +109,41 @@ func lanesAlong256F16x2x1(k, lanes, block int, a unsafe.Pointer, apartA int, b u
 // Sums of 16 blocks side by side.
 //
 //go:noescape
+func lanesAlong512Doublesx1x1(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int)
+
+// Sums of 16 blocks side by side.
+//
+//go:noescape
+func lanesAlong512Doublesx1x2(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int)
+
+// Sums of 16 blocks side by side.
+//
+//go:noescape
+func lanesAlong512Doublesx2x1(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int)
+
+// Sums of 16 blocks side by side.
+//
+//go:noescape
+func lanesAlong512Doublesx2x2(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int)
+
+// Sums of 16 blocks side by side.
+//
+//go:noescape
+func lanesAlong256Doublesx1x1(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int)
+
+// Sums of 16 blocks side by side.
+//
+//go:noescape
+func lanesAlong256Doublesx1x2(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int)
+
+// Sums of 16 blocks side by side.
+//
+//go:noescape
+func lanesAlong256Doublesx2x1(k, lanes, block int, a unsafe.Pointer, apartA int, b unsafe.Pointer, apartB int, sums unsafe.Pointer, pitch int)
+
+// Sums of 16 blocks side by side.
+//
+//go:noescape
 func lanesAcross256Words(k, lanes int, a laned, b laned, sums, mem unsafe.Pointer)
 
 // Sums of 16 blocks side by side.
@@ -130,3 +165,8 @@ func lanesAcross512Pairs(k, lanes int, a laned, b laned, sums, mem unsafe.Pointe
 //
 //go:noescape
 func lanesAcross512Tiles(k, lanes int, a laned, b laned, sums, mem unsafe.Pointer)
+
+// Sums of 16 blocks side by side.
+//
+//go:noescape
+func lanesAcross256Doubles(k, lanes int, a laned, b laned, sums, mem unsafe.Pointer)

@@ -72,7 +72,7 @@ func transpose256(s *source, f form, width, n int) {
 		case width == 4:
 			transpose4x8(s, f)
 		default:
-			f.transpose8x8(s, func(i int) string { return row256(i, 0, "SI", "AX") },
+			f.square(s, func(i int) string { return row256(i, 0, "SI", "AX") },
 				func(i int) { s.op("PREFETCHT1 %s", row256(i, 0, "R8", "R11")) },
 				func(i, reg int) { s.op("VMOVUPS Y%d, %d(DI)", reg, 4*(width*i+group)) })
 		}
@@ -98,8 +98,7 @@ func row256(i, offset int, at, fifth string) string {
 // transposeDoubles packs 8 float64s of 4 rows, from row group of a panel on.
 func transposeDoubles(s *source, width, group int) {
 	for half := range 2 {
-		for i := range 4 {
-			doubles.load256(s, row256(i, 32*half, "SI", "SI"), i)
+		doubles.square(s, func(i int) string { return row256(i, 32*half, "SI", "SI") }, func(i int) {
 			switch {
 			case half > 0:
 			case width == 4:
@@ -107,12 +106,7 @@ func transposeDoubles(s *source, width, group int) {
 			default:
 				s.op("PREFETCHT1 %s", row256(i, 0, "R8", ""))
 			}
-		}
-		avx2.unpackDoubles(s, 4, 4)
-		for i := range 4 {
-			s.op("VPERM2F128 %s, Y%d, Y%d, Y%d", []string{"$0x20", "$0x31"}[i/2], 6+i%2, 4+i%2, i)
-			s.op("VMOVUPS Y%d, %d(DI)", i, 8*(width*(4*half+i)+group))
-		}
+		}, func(i, reg int) { s.op("VMOVUPS Y%d, %d(DI)", reg, 8*(width*(4*half+i)+group)) })
 	}
 }
 
@@ -129,9 +123,9 @@ func transpose4x8(s *source, f form) {
 	}
 }
 
-// transpose8x8 reads 8 words of 8 rows and has what it made of each step of K stored. After a row comes what read
-// writes. Pairs of bf16 are transposed before they are widened, which takes half as many shuffles.
-func (f form) transpose8x8(s *source, row func(i int) string, read func(i int), store func(step, reg int)) {
+// square reads 8 words of 8 rows, or 4 of 4 of float64, and has what it made of each step of K stored. After a row
+// comes what read writes. Pairs of bf16 are transposed before they are widened, which takes half as many shuffles.
+func (f form) square(s *source, row func(i int) string, read func(i int), store func(step, reg int)) {
 	if f == bf16 {
 		f.quads256(s, 0, row, read)
 		for step := range 8 {
@@ -139,9 +133,17 @@ func (f form) transpose8x8(s *source, row func(i int) string, read func(i int), 
 		}
 		return
 	}
-	for i := range 8 {
+	for i := range 32 / f.word() {
 		f.load256(s, row(i), i)
 		read(i)
+	}
+	if f == doubles {
+		avx2.unpackDoubles(s, 4, 4)
+		for step := range 4 {
+			s.op("VPERM2F128 %s, Y%d, Y%d, Y%d", []string{"$0x20", "$0x31"}[step/2], 6+step%2, 4+step%2, step)
+			store(step, step)
+		}
+		return
 	}
 	avx2.quads(s, 8, 8)
 	for step := range 8 {
