@@ -27,16 +27,19 @@ func BenchmarkDots(b *testing.B) {
 				s.ta, s.tb = layout&2 != 0, layout&1 != 0
 				s.value = func(r *rand.Rand) float32 { return float32(r.IntN(2)*2 - 1) }
 				name = fmt.Sprintf("/%dx%dx%d/%s", s.m, s.n, k, name)
-				b.Run("f32"+name, func(b *testing.B) { benchmarkDots(b, s, loopDot) })
-				b.Run("bf16"+name, func(b *testing.B) { benchmarkDots(b, s, loopDotBF16) })
-				b.Run("f16"+name, func(b *testing.B) { benchmarkDots(b, s, loopDotF16) })
+				b.Run("f32"+name, func(b *testing.B) { benchmarkDots[float32](b, s, loopDot[float32]) })
+				b.Run("f64"+name, func(b *testing.B) { benchmarkDots[float64](b, s, loopDot[float64]) })
+				b.Run("bf16"+name, func(b *testing.B) { benchmarkDots[float32](b, s, loopDotBF16) })
+				b.Run("f16"+name, func(b *testing.B) { benchmarkDots[float32](b, s, loopDotF16) })
 			}
 		}
 	}
 }
 
-func benchmarkDots[I gemm.Element](b *testing.B, s spec, dot func(x []I, stepX int, y []I, stepY, n int) float32) {
-	o := build[float32, I](b, s)
+func benchmarkDots[O gemm.Output, I gemm.Element](
+	b *testing.B, s spec, dot func(x []I, stepX int, y []I, stepY, n int) O,
+) {
+	o := build[O, I](b, s)
 	defer o.free()
 	multiply := func(workers int) func() {
 		return func() {
@@ -103,7 +106,7 @@ func benchmarkDots[I gemm.Element](b *testing.B, s spec, dot func(x []I, stepX i
 const noByte = 0x55
 
 // readPart reads a part of A and of B.
-func readPart[I gemm.Element](o operands[float32, I], i, parts int) {
+func readPart[O gemm.Output, I gemm.Element](o operands[O, I], i, parts int) {
 	for _, data := range [][]I{o.a.Data, o.b.Data} {
 		mem := unsafe.Slice((*byte)(unsafe.Pointer(&data[0])), len(data)*int(unsafe.Sizeof(data[0])))
 		bytes.IndexByte(mem[len(mem)*i/parts:len(mem)*(i+1)/parts], noByte)
@@ -111,8 +114,8 @@ func readPart[I gemm.Element](o operands[float32, I], i, parts int) {
 }
 
 // loopDot is the loop.
-func loopDot(x []float32, stepX int, y []float32, stepY, n int) float32 {
-	var s0, s1, s2, s3 float32
+func loopDot[F float32 | float64](x []F, stepX int, y []F, stepY, n int) F {
+	var s0, s1, s2, s3 F
 	if stepX == 1 && stepY == 1 {
 		x, y := x[:n], y[:n]
 		for ; len(x) >= 4 && len(y) >= 4; x, y = x[4:], y[4:] {

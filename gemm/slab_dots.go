@@ -12,8 +12,9 @@ import (
 const (
 	dotGroup = 256 // blocks that are summed before their sums are added to those before
 
-	dotChains = plan.DotMost * asm.Lanes * 4             // bytes of the sums of blocks side by side
-	dotAside  = 2 * (plan.DotMost + plan.DotStep) * 1024 // and of the pairs that kernels put side by side
+	dotChains = plan.DotMost * asm.Lanes * 8             // bytes of the sums of blocks side by side
+	dotAside  = 2 * (plan.DotMost + plan.DotStep) * 1024 // and of what kernels put side by side
+	dotPiece  = 16                                       // words that they read of a vector at a time
 )
 
 // vectors returns n vectors of v, along whose rows in memory K lies or not.
@@ -28,7 +29,7 @@ func (v *view) vectors(n int, kContiguous bool) asm.Vectors {
 // alone copies n elements of every vector of v, of one block, to mem, where they lie side by side and what comes after
 // them may be read, and returns what is left of mem.
 func alone(v *asm.Vectors, n, size int, mem []byte) []byte {
-	pitch, at := plan.RoundUp(n*size, plan.LineBytes), unsafe.Pointer(unsafe.SliceData(mem))
+	pitch, at := plan.RoundUp(n*size, max(plan.LineBytes, dotPiece*size)), unsafe.Pointer(unsafe.SliceData(mem))
 	clear(mem[:v.N*pitch])
 	for i := range v.N {
 		to, from := unsafe.Add(at, i*pitch), unsafe.Add(v.At, i*v.Apart)
@@ -37,8 +38,10 @@ func alone(v *asm.Vectors, n, size int, mem []byte) []byte {
 			copy(unsafe.Slice((*byte)(to), n*size), unsafe.Slice((*byte)(from), n*size))
 		case size == 2:
 			gather(unsafe.Slice((*uint16)(to), n), from, v.Step)
-		default:
+		case size == 4:
 			gather(unsafe.Slice((*uint32)(to), n), from, v.Step)
+		default:
+			gather(unsafe.Slice((*uint64)(to), n), from, v.Step)
 		}
 	}
 	*v = asm.Vectors{At: at, N: v.N, Apart: pitch, Step: size}
@@ -46,7 +49,7 @@ func alone(v *asm.Vectors, n, size int, mem []byte) []byte {
 }
 
 // gather sets to to elements that lie step bytes apart from at on.
-func gather[T uint16 | uint32](to []T, at unsafe.Pointer, step int) {
+func gather[T uint16 | uint32 | uint64](to []T, at unsafe.Pointer, step int) {
 	for i := range to {
 		to[i] = *(*T)(unsafe.Add(at, i*step))
 	}
@@ -57,7 +60,7 @@ func gather[T uint16 | uint32](to []T, at unsafe.Pointer, step int) {
 func (in *slab) dotSums(first, n int, sums unsafe.Pointer) {
 	lanes, deep, each, size := in.Kernel.Lanes(in.Elem), in.Elem.Block(), in.Elem.Size(), in.M*in.N
 	s := scratches.Get().(*scratch)
-	chains := unsafe.Slice((*float32)(s.at()), size*asm.Lanes)
+	word, chains := in.Kernel.Word, s.at()
 	allA, allB := in.a.vectors(in.M, !in.a.trans), in.b.vectors(in.N, in.b.trans)
 	whole := in.K / deep
 	if max(allA.Step-allA.N*allA.Apart, allB.Step-allB.N*allB.Apart) > 0 {
@@ -71,18 +74,27 @@ func (in *slab) dotSums(first, n int, sums unsafe.Pointer) {
 			blocks, depth = 1, in.K-whole*deep
 			alone(&b, depth, each, alone(&a, depth, each, s.mem[dotChains+dotAside:]))
 		}
-		clear(chains)
-		lanes(in.Words(depth), blocks, a, b, unsafe.Pointer(&chains[0]), unsafe.Add(s.at(), dotChains))
-		to := unsafe.Slice((*float32)(sums), blocks*size)
-		for e := range size {
-			for l, x := range chains[e*asm.Lanes:][:blocks] {
-				to[l*size+e] = x
-			}
+		clear(s.mem[:size*asm.Lanes*word])
+		lanes(in.Words(depth), blocks, a, b, chains, unsafe.Add(chains, dotChains))
+		if in.Kernel.Sum == asm.F64 {
+			byBlocks[float64](sums, chains, size, blocks)
+		} else {
+			byBlocks[float32](sums, chains, size, blocks)
 		}
 		in.turn.Did(plan.FlopsOf(in.M, in.N, blocks*depth))
-		sums, first = unsafe.Add(sums, blocks*size*4), first+blocks
+		sums, first = unsafe.Add(sums, blocks*size*word), first+blocks
 	}
 	scratches.Put(s)
+}
+
+// byBlocks writes chains, for each of so many times size sums the lanes of some blocks, to sums, block by block.
+func byBlocks[F float32 | float64](sums, chains unsafe.Pointer, size, blocks int) {
+	to := unsafe.Slice((*F)(sums), blocks*size)
+	for e := range size {
+		for l, x := range unsafe.Slice((*F)(chains), size*asm.Lanes)[e*asm.Lanes:][:blocks] {
+			to[l*size+e] = x
+		}
+	}
 }
 
 // runDots computes the product.
@@ -91,16 +103,25 @@ func (in *slab) runDots() {
 	sums, size, blocks := s.at(), in.M*in.N, in.Blocks()
 	for first := 0; first < blocks; first += dotGroup {
 		n, before := min(dotGroup, blocks-first), min(first, 1)
-		in.dotSums(first, n, unsafe.Add(sums, before*size*4))
-		addBlocks(sums, size, before+n)
+		in.dotSums(first, n, unsafe.Add(sums, before*size*in.Kernel.Word))
+		in.addBlocks(sums, before+n)
 	}
-	in.epilogue(lines{sums, in.N * 4}, 0, 0, in.M, in.N)
+	in.epilogue(lines{sums, in.N * in.Kernel.Word}, 0, 0, in.M, in.N)
 	scratches.Put(s)
 }
 
-// addBlocks adds to the first of so many times size sums the others, in order.
-func addBlocks(sums unsafe.Pointer, size, n int) {
-	of := unsafe.Slice((*float32)(sums), n*size)
+// addBlocks adds to the sums of the first of n blocks the others, in order.
+func (p *product) addBlocks(sums unsafe.Pointer, n int) {
+	if p.Kernel.Sum == asm.F64 {
+		addSums[float64](sums, p.M*p.N, n)
+	} else {
+		addSums[float32](sums, p.M*p.N, n)
+	}
+}
+
+// addSums adds to the first of so many times size sums the others, in order.
+func addSums[F float32 | float64](sums unsafe.Pointer, size, n int) {
+	of := unsafe.Slice((*F)(sums), n*size)
 	for e := range size {
 		sum := of[e]
 		for i := e + size; i < len(of); i += size {
