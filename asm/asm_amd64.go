@@ -102,10 +102,11 @@ var (
 	}
 	avx512F64 = functions{
 		strip: mul512Doubles, rows: rows512Doubles, stores: StorePast,
-		packA:  [numTypes][2]PackFunc{F64: packers512(F64, 1, 8, packAlong512Doublesx8, packAcross512Wordsx16)},
-		packB:  [numTypes][2]PackFunc{F64: packers512(F64, 1, 16, packAlong512Doublesx16, packAcross512Wordsx32)},
-		stream: [numTypes]streamFuncs{F64: streamDoubles.roles()},
-		edge:   edgesAVX512F64.multiply,
+		packA:   [numTypes][2]PackFunc{F64: packers512(F64, 1, 8, packAlong512Doublesx8, packAcross512Wordsx16)},
+		packB:   [numTypes][2]PackFunc{F64: packers512(F64, 1, 16, packAlong512Doublesx16, packAcross512Wordsx32)},
+		stream:  [numTypes]streamFuncs{F64: streamDoubles.roles()},
+		edge:    edgesAVX512F64.multiply,
+		mulPack: [numTypes][2]mulPackFunc{F64: {mulPackAcross512Doubles, mulPackAlong512Doubles}},
 		unpacked: unpackedOf(&unpackedAVX512F64, &unpackedAcrossAVX512F64, vector512F64,
 			vectorPanelsOf(panelsAVX512F64, 3, 8)),
 		lanes: [numTypes]LanesFunc{F64: lanesDoubles.lanes(F64, 1, lanesAcross256Doubles)},
@@ -116,6 +117,7 @@ var (
 		packA:    [numTypes][2]PackFunc{F64: packers256x4(F64, packAlong256Doublesx4, packAcross256Wordsx8)},
 		packB:    [numTypes][2]PackFunc{F64: packers256x24(F64, groupsAlongDoubles, groupsAcrossWords)},
 		stream:   [numTypes]streamFuncs{F64: stream256Doubles.roles()},
+		mulPack:  [numTypes][2]mulPackFunc{F64: {mulPackAcross256Doubles}},
 		edge:     edgesAVX2F64.multiply,
 		unpacked: unpackedOf(&unpackedAVX2F64, &unpackedAcrossAVX2F64, nil, vectorPanelsOf(panelsAVX2F64, 2, 8)),
 		lanes:    [numTypes]LanesFunc{F64: lanesDoubles256.lanes(F64, 1, lanesAcross256Doubles)},

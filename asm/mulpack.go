@@ -7,9 +7,9 @@ import "unsafe"
 // of K lie Stride bytes apart from B on or, with KContiguous, columns. No other operand may overlap the panel.
 //
 // B should be in a cache. What will be packed later is brought closer meanwhile. Of rows of K that is a chunk of
-// [PackChunk] bytes for every 4 bytes that a column has, from Next on, Pitch bytes apart: rows of 16-bit elements are
-// half a chunk long in one panel, so that half as many chunks serve two. Of columns it is as many as long as those of
-// B, from Next on, Stride apart. It need not exist.
+// [PackChunk] bytes for as many bytes of a column as a word has, from Next on, Pitch bytes apart: rows of 16-bit
+// elements are half a chunk long in one panel, so that half as many chunks serve two. Of columns it is as many as long
+// as those of B, from Next on, Stride apart. It need not exist.
 type Packing struct {
 	B           unsafe.Pointer
 	Stride      int            // bytes between rows of K, or columns
@@ -27,8 +27,8 @@ const PackChunk = 128
 // packed when the tiles end is packed after them, and takes time of its own.
 const PackSteps = 2
 
-// transposeDepth is the words of K that are transposed at a time behind products.
-const transposeDepth = 16
+// transposeLine is the bytes of words of K that are transposed at a time behind products.
+const transposeLine = 64
 
 // PackDepth returns what K of a [Packing] of elements of type t must be a multiple of for MulPack to pack them behind
 // its products, or 0 if the kernel cannot.
@@ -37,7 +37,7 @@ func (k *Kernel) PackDepth(t Type, kContiguous bool) int {
 	case !k.Accepts(t) || k.mulPack[t][packSlot(kContiguous)] == nil:
 		return 0
 	case kContiguous:
-		return transposeDepth * k.KPack
+		return transposeLine / k.Word * k.KPack
 	}
 	return k.KPack
 }

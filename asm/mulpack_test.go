@@ -13,13 +13,17 @@ import (
 
 // TestPackDepth checks which kernels pack behind their products, which types, and how deep.
 func TestPackDepth(t *testing.T) {
-	packs := map[string][]Type{"avx512bf16": {BF16}, "avx512": {BF16, F16, F32}, "avx2": {BF16, F16, F32}}
+	packs := map[string][]Type{"avx512bf16": {BF16}, "avx512": {BF16, F16, F32}, "avx2": {BF16, F16, F32},
+		"avx512f64": {F64}, "avx2f64": {F64}}
 	for _, kern := range Kernels() {
 		for typ := range Type(numTypes + 2) {
 			across, along := 0, 0
 			if assembled && slices.Contains(packs[kern.Name], typ) {
 				across = kern.KPack
-				if kern.Name != "avx2" {
+				switch {
+				case typ == F64 && kern.Name == "avx512f64":
+					along = 8
+				case typ != F64 && kern.Name != "avx2":
 					along = 16 * kern.KPack
 				}
 			}
@@ -38,7 +42,7 @@ func TestPackDepth(t *testing.T) {
 const packMaxWords, packMaxM, packMaxK = 71, 3, 120
 
 // packMaxStride is the largest distance between the rows of B.
-const packMaxStride = 4096 + 4
+const packMaxStride = 4096 + 8
 
 // packStrides returns distances in bytes between the rows of B: one after the other, a few elements apart, and about
 // a page.
@@ -55,7 +59,7 @@ type packMemory struct {
 
 // newPackMemory returns memory for the largest case of kern.
 func newPackMemory(t *testing.T, kern *Kernel) packMemory {
-	c := packMaxM*kern.MR*(kern.NR*4+76) + canary
+	c := packMaxM*kern.MR*(kern.NR*kern.Word+76) + canary
 	return packMemory{
 		strip{newGuarded(t, packMaxM*kern.PanelA(packMaxWords)), newGuarded(t, kern.PanelB(packMaxWords)),
 			newGuarded(t, c), newGuarded(t, c)},
@@ -127,7 +131,7 @@ func (c mulPackCase) check(
 	}
 	fill := filler(kern, r, word)
 	lds, ldd := pitches(r, kern, c.source)
-	spanC := func(pitch int) int { return (c.m*kern.MR-1)*pitch + kern.NR*4 }
+	spanC := func(pitch int) int { return (c.m*kern.MR-1)*pitch + kern.NR*kern.Word }
 	lines := c.k
 	if c.along {
 		lines, row = kern.NR, c.k*c.typ.Size()
@@ -139,7 +143,7 @@ func (c mulPackCase) check(
 	spanA := c.m * kern.PanelA(c.words)
 	a, b, dst := place(mem.a, spanA), place(mem.b, kern.PanelB(c.words)), place(mem.dst, spanC(ldd))
 	rows, panel := place(mem.rows, spanRows), place(mem.panel, spanPanel)
-	if shift := 4 * r.IntN(2); c.atEnd { // half of the panels are not aligned
+	if shift := kern.Word * r.IntN(2); c.atEnd { // half of the panels are not aligned
 		panel = unsafe.Add(panel, -shift)
 	} else {
 		panel = unsafe.Add(panel, shift)
@@ -194,7 +198,7 @@ func (c mulPackCase) check(
 				wantPanel[at])
 		}
 		from := int(uintptr(dst) - uintptr(unsafe.Pointer(unsafe.SliceData(mem.dst.mem))))
-		if at, got, want := mismatchC(kern, gotDst, wantDst, from, spanC(ldd), ldd, kern.NR*4); at >= 0 {
+		if at, got, want := mismatchC(kern, gotDst, wantDst, from, spanC(ldd), ldd, kern.NR*kern.Word); at >= 0 {
 			return report("byte %d of dst is %#x, want %#x", at-from, got, want)
 		}
 	}
@@ -223,7 +227,7 @@ func testMulPack(t *testing.T, kern *Kernel, typ Type, along bool) {
 			mulPackGeneric(kern, mul, typ, words, m, a, b, src, lds, dst, ldd, pack)
 		}
 	}
-	strides := packStrides(kern, typ)
+	strides, depth := packStrides(kern, typ), kern.PackDepth(typ, along)
 	turn := 0
 	for words := range packMaxWords + 1 {
 		for m := 1; m <= packMaxM; m++ {
@@ -242,7 +246,7 @@ func testMulPack(t *testing.T, kern *Kernel, typ Type, along bool) {
 				}
 				if along {
 					if k%5 > 0 {
-						c.k = k / transposeDepth * transposeDepth * kern.KPack // otherwise most are not behind products
+						c.k = k * kern.KPack / depth * depth // otherwise most are not behind products
 					}
 					c.stride = c.k*typ.Size() + []int{0, 1, 3, 31, 64}[r.IntN(5)]*typ.Size()
 					if r.IntN(3) == 0 {

@@ -60,3 +60,18 @@ func mulPackAcross256BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsaf
 //
 //go:noescape
 func mulPackAcross256F16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
+
+// 8 × 16, a word is a float64.
+//
+//go:noescape
+func mulPackAcross512Doubles(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
+
+// 8 × 16, a word is a float64.
+//
+//go:noescape
+func mulPackAlong512Doubles(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
+
+// 4 × 12, a word is a float64.
+//
+//go:noescape
+func mulPackAcross256Doubles(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)

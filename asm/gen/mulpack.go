@@ -21,6 +21,8 @@ var mulPacks = []struct {
 	{pairs512, []form{pairs}},
 	{words512, asWords},
 	{words256, asWords},
+	{doubles512, []form{doubles}},
+	{doubles256, []form{doubles}},
 }
 
 func writeMulPacks(s *source) {
@@ -98,7 +100,7 @@ func (k kernel) mulPack(s *source, f form) {
 	s.ret()
 }
 
-// packWord packs a word of K of a panel, the n-th of a turn, and prefetches a chunk for every 4 bytes of a column.
+// packWord packs a word of K of a panel, the n-th of a turn, and prefetches a chunk for every word's bytes of a column.
 func (k kernel) packWord(s *source, f form, n int) {
 	t := k.registers() - 1 // has a word of A, which the next step does not want again
 	switch {
@@ -111,13 +113,13 @@ func (k kernel) packWord(s *source, f form, n int) {
 		s.op("VMOVUPS Z28, 64(R12)")
 	default:
 		for v := range k.vecs {
-			k.load(s, f, fmt.Sprintf("%d(R15)", v*k.bytes()/4*f.bytes), t)
+			k.load(s, f, fmt.Sprintf("%d(R15)", v*k.bytes()/f.word()*f.bytes), t)
 			s.op("VMOVUPS %s, %d(R12)", k.reg(t), v*k.bytes())
 		}
 		s.op("ADDQ R13, R15")
 	}
 	s.op("ADDQ $%d, R12", k.rowB())
-	if f.bytes*f.kpack == 4 || n%2 == 0 {
+	if f.bytes*f.kpack == f.word() || n%2 == 0 {
 		for o := 0; o < packChunk; o += 64 {
 			s.op("PREFETCHT1 %d(DX)", o)
 		}
@@ -134,13 +136,13 @@ func (k kernel) load(s *source, f form, addr string, reg int) {
 	}
 }
 
-// A block of a panel from rows along K is packBlock columns by packDepth words. It goes by while packTurns turns
-// multiply, so that a word of all columns takes packSteps.
-const (
-	packBlock = 8
-	packDepth = 16
-	packTurns = packBlock * packDepth * packSteps / 32 / unroll
-)
+// A block of a panel from rows along K is a line of packBlock columns, of packDepth words. It goes by while packTurns
+// turns multiply, so that a word of all columns takes packSteps.
+const packBlock = 8
+
+func (f form) packDepth() int { return 64 / f.word() }
+
+func (k kernel) packTurns() int { return packBlock * 64 * packSteps / k.rowB() / unroll }
 
 // mulPackT is mulPack for a panel of B whose columns lie along K, a multiple of packDepth words: it transposes them,
 // and the column blocks come one after the other, so that what is read are a few streams.
@@ -152,7 +154,8 @@ const (
 func (k kernel) mulPackT(s *source, f form) {
 	k.broadcasts = 2
 	a := panelA{"SI", k.mr, k.word()}
-	line := packDepth * f.kpack * f.bytes // of a row of a block
+	depth := f.packDepth()
+	line := depth * f.kpack * f.bytes // of a row of a block
 	s.function("mulPackAlong512"+f.name,
 		"k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing", 48, k.doc+".")
 	s.load("pack_B", "R15", "pack_Stride", "R13", "pack_K", "R8", "pack_Panel", "R12", "pack_Next", "DX")
@@ -163,14 +166,16 @@ func (k kernel) mulPackT(s *source, f form) {
 	s.op("MOVQ R9, 24(SP)")
 	s.op("MOVQ R8, AX")
 	s.op("IMULQ $%d, AX", -k.rowB()/f.kpack)
-	s.op("ADDQ $%d, AX", 4*packBlock)
+	s.op("ADDQ $%d, AX", f.word()*packBlock)
 	s.op("MOVQ AX, 32(SP)")
-	s.op("SHRQ $%d, R8", bits.TrailingZeros(uint(packDepth*f.kpack)))
+	s.op("SHRQ $%d, R8", bits.TrailingZeros(uint(depth*f.kpack)))
 	s.op("MOVQ R8, 8(SP)")
 	s.op("MOVQ R8, 16(SP)")
-	s.op("LEAQ (R8*%d), R14", k.rowB()/4/packBlock)
-	s.op("VMOVDQU64 ·packLanes<>+0(SB), Z30")
-	s.op("VMOVDQU64 ·packLanes<>+64(SB), Z31")
+	s.op("LEAQ (R8*%d), R14", k.rowB()/f.word()/packBlock)
+	if f != doubles {
+		s.op("VMOVDQU64 ·packLanes<>+0(SB), Z30")
+		s.op("VMOVDQU64 ·packLanes<>+64(SB), Z31")
+	}
 	s.load("m", "BX", "a", "SI")
 	s.load("src", "AX")
 	s.op("MOVQ AX, 0(SP)")
@@ -191,19 +196,19 @@ func (k kernel) mulPackT(s *source, f form) {
 	s.op("JL rest")
 	s.op("PCALIGN $64")
 	s.label("pack")
-	s.op("CMPQ CX, $%d", (packTurns-1)*unroll)
+	s.op("CMPQ CX, $%d", (k.packTurns()-1)*unroll)
 	s.op("JL loop")
 	s.op("TESTQ R14, R14")
 	s.op("JZ loop")
 	ops := k.blockOps(f)
-	steps := packTurns * unroll
+	steps := k.packTurns() * unroll
 	for u := range steps {
 		k.step(s, a, u)
 		for _, op := range ops[u*len(ops)/steps : (u+1)*len(ops)/steps] {
 			s.op("%s", op)
 		}
 	}
-	k.nextBlock(s, "pack", line)
+	k.nextBlock(s, f, "pack", line)
 	a.advance(s, steps)
 	s.op("ADDQ $%d, DI", steps*k.rowB())
 	s.op("SUBQ $%d, CX", steps)
@@ -228,7 +233,7 @@ func (k kernel) mulPackT(s *source, f form) {
 	for _, op := range ops {
 		s.op("%s", op)
 	}
-	k.nextBlock(s, "tail", line)
+	k.nextBlock(s, f, "tail", line)
 	s.op("TESTQ R14, R14")
 	s.op("JNZ tail")
 	s.label("done")
@@ -236,10 +241,10 @@ func (k kernel) mulPackT(s *source, f form) {
 }
 
 // nextBlock goes on to the next words of K of these columns, or to the next columns.
-func (k kernel) nextBlock(s *source, where string, line int) {
+func (k kernel) nextBlock(s *source, f form, where string, line int) {
 	s.op("ADDQ $%d, R15", line)
 	s.op("ADDQ $%d, DX", line)
-	s.op("ADDQ $%d, R12", packDepth*k.rowB())
+	s.op("ADDQ $%d, R12", f.packDepth()*k.rowB())
 	s.op("DECQ R14")
 	s.op("DECQ R8")
 	s.op("JNZ %sNext", where)
@@ -251,7 +256,7 @@ func (k kernel) nextBlock(s *source, where string, line int) {
 }
 
 // blockOps returns the instructions that pack a block and prefetch as much. Four rows are transposed within the
-// lanes, and then lanes of rows 0..3 and 4..7 of a word put side by side.
+// lanes, and then lanes of rows 0..3 and 4..7 of a word put side by side. Of float64 see transposeInPlace.
 //
 //	Z20-Z27 rows   Z28 Z29 under way   Z30 Z31 tables
 func (k kernel) blockOps(f form) []string {
@@ -273,6 +278,12 @@ func (k kernel) blockOps(f form) []string {
 			s.op("PREFETCHT1 %s", addr)
 		}
 	}
+	if f == doubles {
+		for word, z := range s.transposeInPlace(first) {
+			s.op("VMOVUPD Z%d, %d(R12)", z, word*k.rowB())
+		}
+		return s.instructions()
+	}
 	k.quad(&s, first, tmp, byWords)
 	k.quad(&s, first+4, tmp, byWords)
 	for j := range 4 {
@@ -285,6 +296,11 @@ func (k kernel) blockOps(f form) []string {
 			s.op("VEXTRACTI64X4 $1, Z%d, %d(R12)", z, (8*i+4+j)*k.rowB())
 		}
 	}
+	return s.instructions()
+}
+
+// instructions returns what has been written, one by one.
+func (s *source) instructions() []string {
 	return strings.Split(strings.TrimSpace(strings.ReplaceAll(s.String(), "\t", "")), "\n")
 }
 

@@ -56,6 +56,35 @@ func transpose8x8(s *source, mask string) (columns []int) {
 	return []int{0, 1, 2, 3, 4, 5, 6, 7}
 }
 
+// transposeInPlace transposes the float64s of eight registers from one on, and returns the registers of the columns; it
+// takes one more. What two registers have side by side becomes one register for each half, first of float64s within
+// lanes, then of lanes and of pairs of them.
+func (s *source) transposeInPlace(first int) (columns [8]int) {
+	rows, free := [8]int{}, first+8
+	for i := range rows {
+		rows[i] = first + i
+	}
+	for _, stage := range []struct {
+		apart  int
+		halves [2]string
+	}{
+		{1, [2]string{"VUNPCKLPD ", "VUNPCKHPD "}},
+		{2, [2]string{"VSHUFF64X2 $0x88, ", "VSHUFF64X2 $0xdd, "}},
+		{4, [2]string{"VSHUFF64X2 $0x88, ", "VSHUFF64X2 $0xdd, "}},
+	} {
+		for i := range rows {
+			if i&stage.apart != 0 {
+				continue
+			}
+			a, b := rows[i], rows[i|stage.apart]
+			s.op("%sZ%d, Z%d, Z%d", stage.halves[0], b, a, free)
+			s.op("%sZ%d, Z%d, Z%d", stage.halves[1], b, a, b)
+			rows[i], free = free, a
+		}
+	}
+	return rows
+}
+
 // unpackDoubles transposes 2 × 2 float64s within each lane of n rows, in registers 0 and up, to as many from tmp on:
 // lane l of register tmp+2g+j holds column 2l+j of rows 2g and 2g+1.
 func (v vectors) unpackDoubles(s *source, n, tmp int) {
