@@ -54,8 +54,8 @@ func TestFloat64(t *testing.T) {
 		{16, 1030, 2*block + 1}, {70, 70, block + 5}, {64, 40, 9 * block}, {31, 45, 100}, {300, 333, 2*block + 9},
 		{1003, 3, 40}, {520, 1030, block + 1},
 	}
-	for _, dots := range [][3]int{{2, 2, 20*block + 7}, {3, 1, 40 * block}} {
-		shapes = append(shapes, dots, dots, dots, dots) // in all layouts
+	for _, d := range [][3]int{{2, 2, 20*block + 7}, {3, 1, 40 * block}, {9, 1030, 3*block + 9}} {
+		shapes = append(shapes, d, d, d, d) // in all layouts: dots, and what is packed behind products
 	}
 	eachKernel(t, asm.F64, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
 		tiles := [][3]int{{k.MR + 1, 2*k.NR - 1, 30}, {2*k.MR - 1, k.NR + 1, block + 3}, {k.MR, 3 * k.NR, 2 * block}}
