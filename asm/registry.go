@@ -232,7 +232,7 @@ func SelectArithmetic(t Type, arith Arithmetic, name string) (*Kernel, error) {
 // firstNamed returns the first kernel of a list of names that has the arithmetic and multiplies t, whether it runs here
 // or not. from is where the list is from, for errors.
 func firstNamed(t Type, arith Arithmetic, list, from string) (*Kernel, error) {
-	var k, other *Kernel                  // the first that will do, and one that will not; an error is not made before it is due
+	var k, other *Kernel                  // the first that will do, and one that will not, of which an error tells
 	for rest, more := list, true; more; { // as Names, which allocates
 		var one string
 		one, rest, more = strings.Cut(rest, ",")

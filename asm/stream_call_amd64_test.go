@@ -45,7 +45,8 @@ func testStreamAddresses(t *testing.T, kern *Kernel, typ Type, s *streamKernel) 
 			continue
 		}
 		for _, n := range []int{1, 40, most} {
-			a, b, dst := make([]byte, 2*kern.PanelA(k/kern.KPack)), make([]byte, most*k*s.size), make([]byte, m*most*kern.Word)
+			a, b := make([]byte, 2*kern.PanelA(k/kern.KPack)), make([]byte, most*k*s.size)
+			dst := make([]byte, m*most*kern.Word)
 			at := func(s []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
 			c := new(streamCall)
 			c.apart = kern.PanelA(k / kern.KPack)

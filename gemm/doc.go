@@ -26,9 +26,11 @@
 //	(block + K/block + 8)·2^-24 · (|alpha|·|A|·|B| + |beta|·|C|)
 //
 // with K in place of block if that is less, as long as no product and no sum overflows, or is so small that float32
-// holds it as a subnormal number or as zero. If A, B and C hold float64 all of this is computed in float64, in blocks of
-// 256, and 2^-53 takes the place of 2^-24; float64 goes with no other type. The kernels avx512bf16 and amx and their models gobf16 and goamx besides
+// holds it as a subnormal number or as zero. The kernels avx512bf16 and amx and their models gobf16 and goamx besides
 // take subnormal operands, and results of a step, as zeros; the others keep them.
+//
+// float64 goes with no other type. If A, B and C hold it, sums, alpha and beta are float64, blocks have 256 elements, and
+// 2^-53 takes the place of 2^-24.
 //
 // With beta = 0 the old C is never read. Otherwise NaN and Inf propagate as in IEEE 754: zeros in A, in B and as
 // alpha are multiplied like any number. A NaN ends up with any payload; in [Hopper]'s arithmetic it is the GPU's,
@@ -49,8 +51,8 @@
 // An option that is not given is no step. Sums in float64 know alpha and beta alone, [WithAlpha64] and [WithBeta64].
 // [Hopper]'s arithmetic does as cuBLASLt on that GPU, recorded of each step alone and of a bias with ReLU and GELU: a
 // beta of 1 adds C to alpha·acc rounded to C's type, any other but 0 is alpha·acc + beta·C with one rounding after that
-// of beta·C; and [GELUTanh] takes the instruction tanh.approx.f32, so that it is 0 below -4.9, and a NaN of -Inf. Hidden
-// layers so take little longer than their products:
+// of beta·C; and [GELUTanh] takes the instruction tanh.approx.f32, so that it is 0 below -4.9, and a NaN of -Inf.
+// Hidden layers so take little longer than their products:
 //
 //	err := gemm.Multiply(y, x, weights, gemm.WithBias(bias), gemm.WithActivation(gemm.GELU))
 //

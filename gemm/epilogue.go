@@ -105,7 +105,8 @@ func (p *product) setFinish(asked *finishing) error {
 		return nil
 	}
 	if p.Elem == asm.F64 {
-		return fmt.Errorf("gemm: scales, biases and activations are applied to sums in float32; the operands hold %v", p.Elem)
+		return fmt.Errorf("gemm: scales, biases and activations are applied to sums in float32; the operands hold %v",
+			p.Elem)
 	}
 	f := finishes.Get().(*finish)
 	*f = finish{scales: f.scales[:0], activation: asked.activation, first: p.c.ptr, pitch: p.c.pitch()}

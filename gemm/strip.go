@@ -41,7 +41,8 @@ func (p *product) multiply(s *strip, ph phase, t *spin.Turn) {
 	if p.past && !p.finishesInC {
 		stores |= asm.StorePast
 	}
-	tile, lda, step := k.PanelA(s.words), k.Word, k.MR*k.Word // bytes of A between tiles, and between rows and words of one
+	// Bytes of A between tiles, and between rows and words of one.
+	tile, lda, step := k.PanelA(s.words), k.Word, k.MR*k.Word
 	if s.a.pitch != 0 {
 		tile, lda, step = k.MR*s.a.pitch, s.a.pitch, k.Word
 	}

@@ -53,13 +53,16 @@ type Pretended struct {
 	Machine Machine
 }
 
+// doubles are the kernels of float64 with AVX-512.
+const doubles = " avx512f64 avx2f64"
+
 // Machines are those that can be pretended.
 var Machines = []Pretended{
 	{"zen3", "avx2 avx2f64", Machine{Name: "zen3", L2: 512 << 10, L3: 32 << 20}},
-	{"zen4", "avx512bf16 avx512 avx2 avx512f64 avx2f64", Machine{Name: "zen4", L2: 1 << 20, L3: 32 << 20, VBMI: true}},
-	{"zen5", "avx512bf16 avx512 avx2 avx512f64 avx2f64", Machine{Name: "zen5", L2: 1 << 20, L3: 32 << 20, VBMI: true}},
-	{"intel", "avx512 avx512bf16 avx2 avx512f64 avx2f64", Machine{Name: "intel", L2: 2 << 20, L3: 48 << 20, VBMI: true}},
-	{"amx", "amx avx512 avx512bf16 avx2 avx512f64 avx2f64", Machine{Name: "intel", L2: 2 << 20, L3: 260 << 20, VBMI: true}},
+	{"zen4", "avx512bf16 avx512 avx2" + doubles, Machine{Name: "zen4", L2: 1 << 20, L3: 32 << 20, VBMI: true}},
+	{"zen5", "avx512bf16 avx512 avx2" + doubles, Machine{Name: "zen5", L2: 1 << 20, L3: 32 << 20, VBMI: true}},
+	{"intel", "avx512 avx512bf16 avx2" + doubles, Machine{Name: "intel", L2: 2 << 20, L3: 48 << 20, VBMI: true}},
+	{"amx", "amx avx512 avx512bf16 avx2" + doubles, Machine{Name: "intel", L2: 2 << 20, L3: 260 << 20, VBMI: true}},
 	{"go", "", Machine{Name: "other", L2: 1 << 20, L3: 32 << 20}},
 }
 
