@@ -12,33 +12,33 @@ import (
 // TestPast compares a C larger than the caches, whose lines are whole, with one
 // whose lines are not: on the ring, and by slabs.
 func TestPast(t *testing.T) {
-	t.Run("f32", testPast[float32])
-	t.Run("f64", testPast[float64])
-	t.Run("bf16", testPast[bf16.BF16])
+	t.Run("bf16-f32", testPast[float32, bf16.BF16])
+	t.Run("bf16-bf16", testPast[bf16.BF16, bf16.BF16])
+	t.Run("f64-f64", testPast[float64, float64])
 }
 
-func testPast[O gemm.Output](t *testing.T) {
+func testPast[O gemm.Output, I gemm.Element](t *testing.T) {
 	if raceEnabled || testing.Short() {
 		t.Skip("takes 100 MB")
 	}
 	const m, n, k = 3000, 3072, 96
 	processors(t, 6)
 	defer gemm.PretendL3(1 << 20)()
-	a, b := gemm.NewMatrix[bf16.BF16](m, k), gemm.NewMatrix[bf16.BF16](k, n)
+	a, b := gemm.NewMatrix[I](m, k), gemm.NewMatrix[I](k, n)
 	for i := range a.Data {
-		a.Data[i] = bf16.FromFloat32(float32(i%37) - 18.5)
+		a.Data[i] = from[I](float32(i%37) - 18.5)
 	}
 	for i := range b.Data {
-		b.Data[i] = bf16.FromFloat32(float32(i%41)/8 - 2.5)
+		b.Data[i] = from[I](float32(i%41)/8 - 2.5)
 	}
 	lines := gemm.NewMatrix[O](m, n)
 	other := gemm.Matrix[O]{Rows: m, Cols: n, Stride: n + 1, Data: make([]O, m*(n+1))}
-	eachKernel(t, asm.BF16, func(t *testing.T, kern *asm.Kernel, opts []gemm.Option) {
+	eachKernel(t, typeOf[I](), func(t *testing.T, kern *asm.Kernel, opts []gemm.Option) {
 		if kern.Arithmetic != asm.Native || slowKernel(kern.Name) {
 			t.Skip("takes seconds")
 		}
 		for workers, route := range map[int]string{1: "ring", 6: "slabs"} {
-			if !kern.Accepts(asm.BF16) || !kern.InRows(asm.BF16) {
+			if !kern.InRows(typeOf[I]()) {
 				route = "ring" // A has to be packed
 			}
 			t.Run(fmt.Sprint(workers), func(t *testing.T) {

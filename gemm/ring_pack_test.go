@@ -20,6 +20,7 @@ func TestRingPacks(t *testing.T) {
 	t.Run("bf16-bf16", testRingPacks[bf16.BF16, bf16.BF16])
 	t.Run("f16-f32", testRingPacks[float32, float16.Float16])
 	t.Run("f32-f32", testRingPacks[float32, float32])
+	t.Run("f64-f64", testRingPacks[float64, float64])
 }
 
 // TestNarrow multiplies a tall C of few columns by many workers.

@@ -124,6 +124,7 @@ func TestSlabsSums(t *testing.T) {
 	t.Run("bf16-f32", testSlabsSums[float32, bf16.BF16])
 	t.Run("bf16-bf16", testSlabsSums[bf16.BF16, bf16.BF16])
 	t.Run("f32-f32", testSlabsSums[float32, float32])
+	t.Run("f64-f64", testSlabsSums[float64, float64])
 }
 
 func testSlabsSums[O gemm.Output, I gemm.Element](t *testing.T) {
@@ -147,7 +148,7 @@ func testSlabsSums[O gemm.Output, I gemm.Element](t *testing.T) {
 					for _, workers := range []int{1, 2} {
 						s.opts = append(opts[:len(opts):len(opts)], gemm.WithWorkers(workers))
 						st := sameAs[O, I](t, s, want)
-						inC := scale == 1 && typeOf[O]() == asm.F32
+						inC := scale == 1 && typeOf[O]() == k.Sum
 						if st.Bytes != 0 || st.Inline != (workers == 1 && inC) {
 							t.Errorf("%v, packed %v, %d workers, alpha %v: %v", tc, packed, workers, scale, st)
 						}
