@@ -91,7 +91,7 @@ func (v vectors) vectorAlong(s *source) {
 	s.op("CMPQ BX, CX")
 	s.op("JGE next")
 	s.op("MOVQ BX, CX")
-	s.op("MOVQ $%#x, R8", (1<<rows-1)<<rows)
+	s.op("MOVQ $%#x, R8", uint64(1<<rows-1)<<rows)
 	s.op("SHRQ CX, R8")
 	s.op("KMOVW R8, K3")
 	s.op("MOVQ $%d, BX", rows)
