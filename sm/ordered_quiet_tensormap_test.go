@@ -87,7 +87,7 @@ func quietTensorMaps() []quiet {
 		c := [2][]int32{make([]int32, 8*4), make([]int32, 8*4)}
 		b.Warpgroups(func(w *sm.Warpgroup) {
 			t := w.Thread(0)
-			smem.Store(t, scratchMap)
+			smem.Store(t, scratchMap())
 			for g := range c {
 				sm.ReplaceGlobalAddress(t, smem, c[g])
 				t.CommitGroup()
@@ -131,7 +131,7 @@ func quietTensorMaps() []quiet {
 		b.Threads(func(t *sm.Thread) {
 			x.Write(t, 0, in64[:4])
 			t.FenceProxyAsync()
-			slot.Store(t, scratchMap)
+			slot.Store(t, scratchMap())
 			for g := range c {
 				sm.ReplaceGlobalAddress(t, slot, c[g])
 				t.FenceTensorMapRelease(sm.ScopeBlock)

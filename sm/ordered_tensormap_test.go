@@ -17,10 +17,15 @@ func rows(first int32) (data []int32, m *tile.TensorMap) {
 }
 
 var (
-	rows0, map0   = rows(0)
-	rows100, _    = rows(100)
-	_, scratchMap = rows(0) // that is stored to
+	rows0, map0 = rows(0)
+	rows100, _  = rows(100)
 )
+
+// scratchMap returns the map of a tensor to store to, of a launch's own: others run beside it.
+func scratchMap() *tile.TensorMap {
+	_, m := rows(0)
+	return m
+}
 
 // loadRow has t load a row through a map.
 func loadRow(t *sm.Thread, x *sm.Array[int32], m sm.TensorMap, full *sm.Barrier, row int) {
@@ -129,7 +134,7 @@ func tensorMapUnordered() []unordered {
 	}, {
 		name: "a map changed while a store may read it", rule: sm.RuleSource,
 		kernel: one(func(t *sm.Thread, slot *sm.TMADescriptor, x *sm.Array[int32], full *sm.Barrier, broken bool) {
-			slot.Set(scratchMap)
+			slot.Set(scratchMap())
 			slot.FenceAcquire(t, sm.ScopeDevice)
 			x.Write(t, 0, in64[:4])
 			t.FenceProxyAsync()
