@@ -26,6 +26,7 @@ import (
 //
 // Multiply returns an error, before it writes anything, if
 //   - the shapes do not match, a stride is too small or a slice too short;
+//   - one of A, B and C holds float64 and another does not, or its sums are to have scales, a bias or an activation;
 //   - C shares memory with A, B, scales or a bias;
 //   - B is nil, or a [Packed] that is zero or made for another kernel or arithmetic;
 //   - an option is out of its range, two exclude each other, or scales or a bias have another number of values;
