@@ -29,8 +29,8 @@
 // holds it as a subnormal number or as zero. The kernels avx512bf16 and amx and their models gobf16 and goamx besides
 // take subnormal operands, and results of a step, as zeros; the others keep them.
 //
-// float64 goes with no other type. If A, B and C hold it, sums, alpha and beta are float64, blocks have 256 elements, and
-// 2^-53 takes the place of 2^-24.
+// float64 goes with no other type. If A, B and C hold it, sums, alpha and beta are float64, blocks have 256 elements,
+// and 2^-53 takes the place of 2^-24.
 //
 // With beta = 0 the old C is never read. Otherwise NaN and Inf propagate as in IEEE 754: zeros in A, in B and as
 // alpha are multiplied like any number. A NaN ends up with any payload; in [Hopper]'s arithmetic it is the GPU's,
