@@ -167,7 +167,7 @@ var tunings = []struct {
 	{"", "avx2f64", func(t *Tuning) {
 		avx2Tuning(t)
 		doubleTuning(t)
-		t.turnedSpare = 12 // any, as nothing is packed behind products and panels are of few columns
+		t.turnedSpare = 12 // any, as nothing along K is packed behind products, and panels are of few columns
 	}},
 	{"", "gof64", func(t *Tuning) {
 		noStreams(t)
@@ -211,7 +211,7 @@ func hopperTuning(t *Tuning) {
 // avx2Tuning is that of float32 with AVX2.
 func avx2Tuning(t *Tuning) {
 	for c := range t.columns {
-		t.columns[c].most[AlongK] = 64 // nothing is packed behind products
+		t.columns[c].most[AlongK] = 64 // nothing along K is packed behind products
 	}
 	t.helpFlops = 512
 	t.fewRows = [forms]int{4, 4, 3}
