@@ -1,6 +1,10 @@
 package barrier
 
-import "fmt"
+import (
+	"fmt"
+
+	"example.com/leafhopper/internal/enum"
+)
 
 // A Misuse is a use of a barrier that PTX leaves undefined. Constructors
 // return it; the other methods panic with it.
@@ -61,12 +65,7 @@ var ruleText = [...]string{
 }
 
 // String names the violation.
-func (r Rule) String() string {
-	if r == 0 || int(r) >= len(ruleText) {
-		return fmt.Sprintf("Rule(%d)", uint8(r))
-	}
-	return ruleText[r]
-}
+func (r Rule) String() string { return enum.Name("Rule", ruleText[:], r) }
 
 // The functions misuse* never return. They are kept out of line so that the
 // operations stay small.

@@ -3,6 +3,8 @@ package sm
 import (
 	"fmt"
 	"strings"
+
+	"example.com/leafhopper/internal/enum"
 )
 
 // A Rule is a rule of the CUDA programming model or of PTX.
@@ -98,12 +100,7 @@ var ruleText = [...]string{
 }
 
 // String names the rule.
-func (r Rule) String() string {
-	if r == 0 || int(r) >= len(ruleText) {
-		return fmt.Sprintf("Rule(%d)", uint8(r))
-	}
-	return ruleText[r]
-}
+func (r Rule) String() string { return enum.Name("Rule", ruleText[:], r) }
 
 // A Fault is what is wrong with a launch. One of RuleResult is of its results; all others are why it ended early: an
 // operation that a GPU faults on or PTX leaves undefined, a deadlock, or a panic.

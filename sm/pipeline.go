@@ -1,10 +1,10 @@
 package sm
 
 import (
-	"fmt"
 	"time"
 
 	"example.com/leafhopper/barrier"
+	"example.com/leafhopper/internal/enum"
 	"example.com/leafhopper/pipeline"
 )
 
@@ -19,17 +19,7 @@ const (
 )
 
 // String returns the name of the constant.
-func (r Role) String() string {
-	switch r {
-	case Both:
-		return "Both"
-	case Producer:
-		return "Producer"
-	case Consumer:
-		return "Consumer"
-	}
-	return fmt.Sprintf("Role(%d)", uint8(r))
-}
+func (r Role) String() string { return enum.Name("Role", []string{"Both", "Producer", "Consumer"}, r) }
 
 // A Pipeline is a thread's end of a cuda::pipeline: a queue of stages that producers fill
 // and consumers empty. Stages are a ring, with a full and an empty barrier each:

@@ -1,9 +1,10 @@
 package sm
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
+
+	"example.com/leafhopper/internal/enum"
 )
 
 // A Schedule says when copies land in a checked launch. Whatever it is, the order of
@@ -22,15 +23,7 @@ const (
 
 // String returns the name of the constant.
 func (s Schedule) String() string {
-	switch s {
-	case Late:
-		return "Late"
-	case Eager:
-		return "Eager"
-	case Random:
-		return "Random"
-	}
-	return fmt.Sprintf("Schedule(%d)", uint8(s))
+	return enum.Name("Schedule", []string{"Late", "Eager", "Random"}, s)
 }
 
 // A choice is who gets the turn: a runner, by the order in which it was started, or one of

@@ -1,6 +1,10 @@
 package tile
 
-import "fmt"
+import (
+	"fmt"
+
+	"example.com/leafhopper/internal/enum"
+)
 
 // DataType is the element type of a tensor map, numbered as the CUDA driver
 // numbers CUtensorMapDataType.
@@ -110,13 +114,7 @@ func (s Swizzle) Apply(addr int) int {
 
 // String returns the name of the constant.
 func (s Swizzle) String() string {
-	switch s {
-	case SwizzleNone:
-		return "SwizzleNone"
-	case Swizzle32B, Swizzle64B, Swizzle128B:
-		return fmt.Sprintf("Swizzle%dB", s.Span())
-	}
-	return fmt.Sprintf("Swizzle(%d)", uint8(s))
+	return enum.Name("Swizzle", []string{"SwizzleNone", "Swizzle32B", "Swizzle64B", "Swizzle128B"}, s)
 }
 
 // Fill says what a load writes for elements outside the tensor, numbered as
@@ -131,15 +129,7 @@ const (
 )
 
 // String returns the name of the constant.
-func (f Fill) String() string {
-	switch f {
-	case FillZero:
-		return "FillZero"
-	case FillNaN:
-		return "FillNaN"
-	}
-	return fmt.Sprintf("Fill(%d)", uint8(f))
-}
+func (f Fill) String() string { return enum.Name("Fill", []string{"FillZero", "FillNaN"}, f) }
 
 // Interleave is the layout of channel slices in global memory. Only
 // InterleaveNone is implemented; NewTensorMap refuses the others.
@@ -154,13 +144,5 @@ const (
 
 // String returns the name of the constant.
 func (l Interleave) String() string {
-	switch l {
-	case InterleaveNone:
-		return "InterleaveNone"
-	case Interleave16B:
-		return "Interleave16B"
-	case Interleave32B:
-		return "Interleave32B"
-	}
-	return fmt.Sprintf("Interleave(%d)", uint8(l))
+	return enum.Name("Interleave", []string{"InterleaveNone", "Interleave16B", "Interleave32B"}, l)
 }

@@ -8,6 +8,7 @@ import (
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/barrier"
+	"example.com/leafhopper/internal/enum"
 )
 
 // PanelTxUnit is the number of bytes that one unit of the transaction count
@@ -28,12 +29,7 @@ const (
 )
 
 // String returns "A" or "B", and for what is neither its number.
-func (s Side) String() string {
-	if s > SideB {
-		return fmt.Sprintf("Side(%d)", uint8(s))
-	}
-	return [...]string{"A", "B"}[s]
-}
+func (s Side) String() string { return enum.Name("Side", []string{"A", "B"}, s) }
 
 // PanelMap is to the panel layout of a microkernel what [TensorMap] is to the
 // swizzles: it describes one operand in memory and copies boxes of it into

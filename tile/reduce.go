@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"unsafe"
+
+	"example.com/leafhopper/internal/enum"
 )
 
 // ReduceOp is the operation of a [Reduce], [ReduceBulk] or [ReduceShared].
@@ -46,12 +48,7 @@ var reduceNames = [...]string{
 }
 
 // String returns the name of the constant.
-func (op ReduceOp) String() string {
-	if op == 0 || int(op) >= len(reduceNames) {
-		return fmt.Sprintf("ReduceOp(%d)", uint8(op))
-	}
-	return reduceNames[op]
-}
+func (op ReduceOp) String() string { return enum.Name("ReduceOp", reduceNames[:], op) }
 
 // Reduce combines a box of shared memory at offset with the box at coord of the
 // tensor, element by element, and leaves the results in the tensor (PTX

@@ -3,10 +3,10 @@ package wgmma
 import (
 	"fmt"
 	"math"
-	"strconv"
 
 	"github.com/x448/float16"
 
+	"example.com/leafhopper/internal/enum"
 	"example.com/leafhopper/internal/hopper"
 )
 
@@ -22,15 +22,7 @@ const (
 
 // String returns the type as PTX writes it.
 func (t AccumulatorType) String() string {
-	switch t {
-	case F32:
-		return "f32"
-	case F16:
-		return "f16"
-	case S32:
-		return "s32"
-	}
-	return "AccumulatorType(" + strconv.Itoa(int(t)) + ")"
+	return enum.Name("AccumulatorType", []string{"f32", "f16", "s32"}, t)
 }
 
 // An Accumulator is the registers of a warpgroup that hold C and then D: 64 rows

@@ -3,6 +3,8 @@ package wgmma
 import (
 	"fmt"
 	"sync/atomic"
+
+	"example.com/leafhopper/internal/enum"
 )
 
 // A Misuse is an order of operations that PTX leaves undefined, found in
@@ -30,18 +32,14 @@ const (
 	RuleOperand
 )
 
-// String names the violation.
-func (r Rule) String() string {
-	switch r {
-	case RuleFence:
-		return "registers not fenced"
-	case RulePending:
-		return "registers of a pending instruction touched"
-	case RuleOperand:
-		return "operand of a pending instruction overwritten"
-	}
-	return fmt.Sprintf("Rule(%d)", uint8(r))
+var ruleText = [...]string{
+	RuleFence:   "registers not fenced",
+	RulePending: "registers of a pending instruction touched",
+	RuleOperand: "operand of a pending instruction overwritten",
 }
+
+// String names the violation.
+func (r Rule) String() string { return enum.Name("Rule", ruleText[:], r) }
 
 func misuse(r Rule, format string, args ...any) *Misuse {
 	return &Misuse{r, fmt.Sprintf(format, args...)}
