@@ -63,14 +63,14 @@ func New(count int) (*Barrier, error) {
 // Init. The caller makes the barrier known to its other users after Init.
 func (b *Barrier) Init(count int) error {
 	if count < 1 || count > MaxCount {
-		return &Misuse{"Init", RuleCount, fmt.Sprintf("count %d, want 1..%d", count, MaxCount)}
+		return newMisuse("Init", RuleCount, "count %d, want 1..%d", count, MaxCount)
 	}
 	w := b.word.Load()
 	// The word is dead while the serial changes, so that whoever finds it
 	// live afterwards finds the new serial too.
 	if (w != deadNew && w != deadInvalid) || !b.word.CompareAndSwap(w, deadIniting) {
-		return &Misuse{"Init", RuleLive,
-			fmt.Sprintf("count %d, but the barrier is in use (%s) and was not invalidated", count, stateOf(w))}
+		return newMisuse("Init", RuleLive, "count %d, but the barrier is in use (%s) and was not invalidated",
+			count, stateOf(w))
 	}
 	b.serial.Store(newSerial())
 	if invariants {

@@ -84,3 +84,12 @@
 // phase. Init must itself be made visible to the other users by other
 // means, such as starting them afterwards.
 package barrier
+
+// The files:
+//
+//	barrier       Barrier, how it begins and ends, and its State
+//	arrive, wait  its operations; a wait that polling does not end
+//	park          puts itself on the barrier's list and sleeps
+//	word          the bits of the state; Token
+//	misuse        rules, and what is said of who breaks them
+//	invariants*   the build tag, and which phases somebody has seen end

@@ -39,7 +39,7 @@ import (
 
 // A waiter is a goroutine on a list, or its own. A completer that takes it off
 // sets how, then makes the state woken, and then sends on ch, once, if the state was
-// asleep. A waiter that was left goes back to the pool instead.
+// asleep. One that its goroutine has abandoned goes back to the pool instead.
 type waiter struct {
 	phase, serial, ticket uint64
 
@@ -56,7 +56,7 @@ const (
 	listed = iota
 	asleep
 	woken
-	left // its goroutine saw the end of the wait in the word and has gone
+	abandoned // on the list still: its goroutine saw the end of the wait in the word and has gone
 )
 
 // An outcome is how a wait stands. Of two that were found the greater holds: a
@@ -111,11 +111,11 @@ func (b *Barrier) block(phase, serial uint64, limit time.Duration) outcome {
 		limit = 0 // the completer may not have seen n, so n must be taken off here
 	} else if spinFor > 0 {
 		how = b.linger(n, start, limit)
-		if how != waiting && n.state.CompareAndSwap(listed, left) {
+		if how != waiting && n.state.CompareAndSwap(listed, abandoned) {
 			return how
 		}
 	}
-	if n.sleep(start, limit) || b.leave(n) {
+	if n.sleep(start, limit) || b.withdraw(n) {
 		how = max(how, n.how)
 	} else if how == waiting {
 		how = b.look(phase, serial) // both may be over, the time and the phase
@@ -170,9 +170,9 @@ func (b *Barrier) enqueue(n *waiter, phase, serial uint64) {
 	b.mu.Unlock()
 }
 
-// leave takes n, which is asleep, off the list, or, if somebody has done so,
+// withdraw takes n, which is asleep, off the list, or, if somebody has done so,
 // consumes the wake-up that is coming and reports true.
-func (b *Barrier) leave(n *waiter) bool {
+func (b *Barrier) withdraw(n *waiter) bool {
 	b.mu.Lock()
 	queued := n.queued
 	if queued {
@@ -238,7 +238,7 @@ func (b *Barrier) wakeDone(old uint64) {
 		switch n.state.Swap(woken) {
 		case asleep:
 			n.ch <- struct{}{}
-		case left:
+		case abandoned:
 			waiters.Put(n)
 		}
 		n = next

@@ -38,7 +38,7 @@ func TestList(t *testing.T) {
 				in = append(in, w)
 			} else {
 				i := r.IntN(len(in))
-				b.leave(in[i])
+				b.withdraw(in[i])
 				in = append(in[:i], in[i+1:]...)
 			}
 			check()
@@ -51,11 +51,11 @@ func TestList(t *testing.T) {
 			if len(w.ch) != 1 {
 				t.Fatalf("%d wake-ups sent, want 1", len(w.ch))
 			}
-			if !b.leave(w) || w.how != died { // as after a timeout that lost the race
+			if !b.withdraw(w) || w.how != died { // as after a timeout that lost the race
 				t.Fatalf("outcome %d, want that of a dead barrier", w.how)
 			}
 			if len(w.ch) != 0 {
-				t.Fatal("leave left the wake-up in the channel")
+				t.Fatal("withdraw left the wake-up in the channel")
 			}
 		}
 	}

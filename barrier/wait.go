@@ -94,7 +94,8 @@ const (
 
 // spinFor is how long a wait spins before it parks. To park and to be woken
 // costs 1 to 20 µs, and up to 100 µs if the processor has gone to sleep
-// meanwhile, so spinning about as long wastes at most half of the total.
+// meanwhile (docs/findings/waking.md), so spinning about as long wastes at most
+// half of the total.
 var spinFor = 50 * time.Microsecond
 
 // await blocks until the barrier of that serial has left the phase (mod 8), at
