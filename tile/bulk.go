@@ -66,7 +66,7 @@ func CopyBulk(dst *Shared, offset int, src *Shared, from, size int, bar *barrier
 // (PTX cp.async.bulk.global.shared::cta), under the rules of [LoadBulk] except
 // those of barriers.
 func StoreBulk(dst Global, at int, src *Shared, offset, size int) error {
-	if err := checkStore("bulk store", dst, at, src, offset, size); err != nil {
+	if err := checkStoreBulk("bulk store", dst, at, src, offset, size); err != nil {
 		return err
 	}
 	copy(dst.Bytes[at:at+size], src.mem[offset:])
@@ -142,8 +142,8 @@ func checkLoadBulk(dst *Shared, offset int, src Global, at, size int) error {
 	return dst.checkBulk(op, "destination", offset, size)
 }
 
-// checkStore validates a transfer from shared to global memory.
-func checkStore(op string, dst Global, at int, src *Shared, offset, size int) error {
+// checkStoreBulk validates a transfer from shared to global memory.
+func checkStoreBulk(op string, dst Global, at int, src *Shared, offset, size int) error {
 	if err := dst.check(op, "destination", at, size); err != nil {
 		return err
 	}

@@ -144,22 +144,3 @@ func members(mask uint16) func(yield func(int) bool) {
 		}
 	}
 }
-
-// copyRows copies the rows lo to hi of a tile from one address to another that
-// is congruent to it modulo 1024, so that both have the same swizzle.
-func (m *TensorMap) copyRows(dst []byte, to int, src []byte, from, lo, hi int) {
-	to, from = to+lo*m.pitch, from+lo*m.pitch
-	if m.row == m.pitch {
-		n := (hi - lo) * m.pitch
-		copy(dst[to:to+n], src[from:])
-		return
-	}
-	for range hi - lo {
-		x := m.flip(to)
-		for at := 0; at < m.row; at += chunk {
-			*(*[chunk]byte)(dst[(to+at)^x:]) = [chunk]byte(src[(from+at)^x:])
-		}
-		to += m.pitch
-		from += m.pitch
-	}
-}

@@ -1,9 +1,6 @@
 package tile
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // A Descriptor is what the 1024 bits of a tensor-map object hold that a kernel changes field by field (PTX 9.7.9.28,
 // tensormap.replace; cute::TmaDescriptor). Its methods take the operands of the instruction. Each checks its own, and
@@ -82,41 +79,32 @@ func (d *Descriptor) ReplaceRank(newVal uint32) error {
 
 // ReplaceBoxDim sets the extent of the box in a dimension, 1 to 256.
 func (d *Descriptor) ReplaceBoxDim(ord int, newVal uint32) error {
-	if err := d.tiled(); err != nil {
-		return err
-	}
-	return replace(d.box[:], "box_dim", ord, newVal, 1, maxBox)
+	return replace(d, d.box[:], "box_dim", ord, newVal, 1, maxBox, 1)
 }
 
 // ReplaceGlobalDim sets the extent of the tensor in a dimension. It is never 0, of which the hardware makes 2^32.
 func (d *Descriptor) ReplaceGlobalDim(ord int, newVal uint32) error {
-	if err := d.tiled(); err != nil {
-		return err
-	}
-	return replace(d.dims[:], "global_dim", ord, uint64(newVal), 1, maxDim-1)
+	return replace(d, d.dims[:], "global_dim", ord, uint64(newVal), 1, maxDim-1, 1)
 }
 
 // ReplaceElementStride sets the element stride of a dimension, 1 to 8.
 func (d *Descriptor) ReplaceElementStride(ord int, newVal uint32) error {
-	if err := d.tiled(); err != nil {
-		return err
-	}
-	return replace(d.steps[:], "element_stride", ord, newVal, 1, maxStep)
+	return replace(d, d.steps[:], "element_stride", ord, newVal, 1, maxStep, 1)
 }
 
 // ReplaceGlobalStride sets the bytes from one index to the next in dimension ord + 1, a multiple of 16 below 2^40.
 func (d *Descriptor) ReplaceGlobalStride(ord int, newVal uint64) error {
+	return replace(d, d.strides[:], "global_stride", ord, newVal, 0, maxStride-1, 16)
+}
+
+// replace sets an element of a field of d, which is to be a multiple of unit from least to most.
+func replace[T uint32 | uint64](d *Descriptor, field []T, name string, ord int, v, least, most, unit T) error {
 	if err := d.tiled(); err != nil {
 		return err
 	}
-	if newVal%16 != 0 {
-		return fmt.Errorf("tile: global_stride[%d] = %d is not a multiple of 16", ord, newVal)
-	}
-	return replace(d.strides[:], "global_stride", ord, newVal, 0, maxStride-1)
-}
-
-func replace[T uint32 | uint64](field []T, name string, ord int, v, least, most T) error {
 	switch {
+	case v%unit != 0:
+		return fmt.Errorf("tile: %s[%d] = %d is not a multiple of %d", name, ord, v, unit)
 	case ord < 0 || ord >= len(field):
 		return fmt.Errorf("tile: %s: ordinal %d is outside 0 to %d", name, ord, len(field)-1)
 	case v < least || v > most:
@@ -175,18 +163,4 @@ func (d *Descriptor) ReplaceFillMode(f Fill) error {
 	}
 	d.cfg.Fill = f
 	return nil
-}
-
-// clone returns a copy of cfg that its caller does not change.
-func (cfg *Config) clone() Config {
-	c := *cfg
-	c.Dims, c.Strides = slices.Clone(cfg.Dims), slices.Clone(cfg.Strides)
-	c.Box, c.ElementStrides = slices.Clone(cfg.Box), slices.Clone(cfg.ElementStrides)
-	if x := cfg.Im2col; x != nil {
-		y := *x
-		y.PixelBoxLowerCorner = slices.Clone(x.PixelBoxLowerCorner)
-		y.PixelBoxUpperCorner = slices.Clone(x.PixelBoxUpperCorner)
-		c.Im2col = &y
-	}
-	return c
 }

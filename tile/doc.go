@@ -97,3 +97,12 @@
 // copies with the TMA; CUDA driver API, cuTensorMapEncodeTiled and
 // cuTensorMapEncodeIm2col; and the recordings in testdata.
 package tile
+
+// The files:
+//
+//	datatype, tensormap, im2col, descriptor    the map, and its fields that kernels replace
+//	copy, bulk, reduce, reduce_bulk, cluster   the copies of boxes and of bytes, and their checks
+//	window, rows, combine                      what of a box lies in the tensor, and how its rows move
+//	thread, thread_*, transfer                 the same issued by a thread, to land piece by piece
+//	shared, prefetch                           shared memory; hints
+//	panel, slot*                               not the GPU's: boxes in the order of a microkernel, memory of rings

@@ -62,7 +62,6 @@ func (x *Im2col) check(dims []uint64) error {
 
 // bound sets the bounding box of m, which has its dims.
 func (m *TensorMap) bound(x *Im2col) error {
-	m.im2col = true
 	for d, v := range x.PixelBoxLowerCorner {
 		m.low[d] = int64(v)
 		// The driver has the end in 32 bits with a sign, and lets it overflow.

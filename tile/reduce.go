@@ -82,7 +82,7 @@ func checkReduce(m *TensorMap, op ReduceOp, coord []int32, src *Shared, offset i
 	if err := m.checkWrite("reduce", coord); err != nil {
 		return nil, err
 	}
-	combine, err := pickCombiner("reduce", op, m.typ, inTensor)
+	combine, err := pickCombiner("reduce", op, m.cfg.DataType, inTensor)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (m *TensorMap) reduce(coord []int32, src []byte, offset int, combine combin
 	m.planes(&w, offset, func(p plane) {
 		to, from := p.global, p.shared
 		for range p.rows {
-			m.reduceRow(m.global[to:min(to+n, len(m.global))], src, from, combine)
+			m.reduceRow(m.cfg.Global[to:min(to+n, len(m.cfg.Global))], src, from, combine)
 			to += int(m.stride[1])
 			from += m.pitch
 		}

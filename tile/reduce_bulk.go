@@ -49,7 +49,7 @@ func checkReduceBulk(dst Global, at int, op ReduceOp, typ DataType, src *Shared,
 	if err != nil {
 		return nil, err
 	}
-	return combine, checkStore(verb, dst, at, src, offset, size)
+	return combine, checkStoreBulk(verb, dst, at, src, offset, size)
 }
 
 func checkReduceShared(

@@ -28,7 +28,7 @@ func (m *TensorMap) gather(dst, src []byte, p plane, n int) {
 	to, from, stride := p.shared, p.global, int(m.stride[1])
 	for range p.rows {
 		switch {
-		case m.typ.tf32():
+		case m.cfg.DataType.tf32():
 			m.roundRow(dst, to, src[from:from+n])
 		case m.mask == 0:
 			copy(dst[to:to+n], src[from:from+n])
@@ -115,12 +115,12 @@ const nanPattern = 0x7FF7
 
 // fillBox writes the fill of the map over the rows of a whole box.
 func (m *TensorMap) fillBox(dst []byte, offset int) {
-	if m.fill == FillZero && m.row == m.pitch {
+	if m.cfg.Fill == FillZero && m.row == m.pitch {
 		clear(dst[offset : offset+m.rows*m.pitch])
 		return
 	}
 	var pattern [chunk]byte
-	if m.fill == FillNaN {
+	if m.cfg.Fill == FillNaN {
 		for i := 0; i < chunk; i += 2 {
 			binary.LittleEndian.PutUint16(pattern[i:], nanPattern)
 		}
@@ -135,48 +135,21 @@ func (m *TensorMap) fillBox(dst []byte, offset int) {
 	}
 }
 
-// Spans calls f for the ranges of shared memory, from lo to hi-1, that a copy touches of a box which begins at offset:
-// with a nil coord what a load writes, all of the box wherever it is; else what a store to coord reads, which may be
-// less at the edge of the tensor. coord is one that Store takes.
-func (m *TensorMap) Spans(offset int, coord []int32, f func(lo, hi int)) {
-	w := window{hi: m.n}
-	if coord != nil {
-		w = m.window(coord)
+// copyRows copies the rows lo to hi of a tile from one address to another that
+// is congruent to it modulo 1024, so that both have the same swizzle.
+func (m *TensorMap) copyRows(dst []byte, to int, src []byte, from, lo, hi int) {
+	to, from = to+lo*m.pitch, from+lo*m.pitch
+	if m.row == m.pitch {
+		n := (hi - lo) * m.pitch
+		copy(dst[to:to+n], src[from:])
+		return
 	}
-	n := m.granules(&w)
-	m.planes(&w, offset, func(p plane) {
-		if n == m.pitch {
-			f(p.shared, p.shared+p.rows*m.pitch)
-			return
+	for range hi - lo {
+		x := m.flip(to)
+		for at := 0; at < m.row; at += chunk {
+			*(*[chunk]byte)(dst[(to+at)^x:]) = [chunk]byte(src[(from+at)^x:])
 		}
-		for at := p.shared; at < p.shared+p.rows*m.pitch; at += m.pitch {
-			if m.mask == 0 {
-				f(at, at+n)
-				continue
-			}
-			x := m.flip(at)
-			for c := at; c < at+n; c += chunk {
-				f(c^x, c^x+chunk)
-			}
-		}
-	})
-}
-
-// SameTensor reports whether two maps are of the same tensor in global memory, of whatever boxes.
-func (m *TensorMap) SameTensor(o *TensorMap) bool {
-	return m == o || m.typ == o.typ && m.rank == o.rank && m.dims == o.dims && m.stride == o.stride &&
-		len(m.global) > 0 && len(o.global) > 0 && &m.global[0] == &o.global[0]
-}
-
-// Step returns how far apart neighbours in dimension d of a box lie, in bytes: in shared memory, before the swizzle,
-// and in global memory.
-func (m *TensorMap) Step(d int) (shared int, global int64) {
-	if d == 0 {
-		return m.elem, m.stride[0]
+		to += m.pitch
+		from += m.pitch
 	}
-	shared = m.pitch
-	for _, n := range m.n[1:d] {
-		shared *= n
-	}
-	return shared, m.stride[d]
 }

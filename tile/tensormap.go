@@ -3,6 +3,7 @@ package tile
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 const (
@@ -49,12 +50,8 @@ type Config struct {
 // A TensorMap is a validated Config, immutable and safe for concurrent use. It
 // refers to the memory of Config.Global, not to a copy.
 type TensorMap struct {
-	cfg     Config // its own copy
-	typ     DataType
-	swizzle Swizzle
-	fill    Fill
-	rank    int
-	global  []byte
+	cfg  Config // its own copy
+	rank int
 
 	// Dimensions from rank on are padded to extent 1, so that every copy walks
 	// five of them.
@@ -63,8 +60,7 @@ type TensorMap struct {
 	step   [maxRank]int64 // element strides; 1 in dimension 0
 	n      [maxRank]int   // elements moved: ceil(box / step), or in im2col mode channels and pixels
 
-	wide      int // the last dimension that no copy can go through, -1 if there is none
-	im2col    bool
+	wide      int               // the last dimension that no copy can go through, -1 if there is none
 	low, high [maxSpatial]int64 // first and last coordinates of the bounding box
 
 	elem  int // bytes of an element
@@ -95,30 +91,32 @@ func NewTensorMap(cfg Config) (*TensorMap, error) {
 		}
 		box = []uint32{cfg.Im2col.ChannelsPerPixel, cfg.Im2col.PixelsPerColumn}
 	}
-	size := cfg.DataType.Size()
-	row := int(box[0]) * size
-	if row%16 != 0 {
-		return nil, fmt.Errorf("tile: box row of %d elements of %v is %d bytes, not a multiple of 16",
-			box[0], cfg.DataType, row)
-	}
-	pitch := row
-	if span := cfg.Swizzle.Span(); span != 0 {
-		if row > span {
-			return nil, fmt.Errorf("tile: box row of %d elements of %v is %d bytes, more than the span %d of %v",
-				box[0], cfg.DataType, row, span, cfg.Swizzle)
+	m := &TensorMap{cfg: cfg.clone(), rank: len(cfg.Dims), elem: cfg.DataType.Size(), mask: cfg.Swizzle.mask()}
+	m.setTensor()
+	if cfg.Im2col != nil {
+		if err := m.bound(cfg.Im2col); err != nil {
+			return nil, err
 		}
-		pitch = span
 	}
+	if err := m.setBox(box); err != nil {
+		return nil, err
+	}
+	if cfg.Global != nil {
+		if err := cfg.checkExtent(); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
 
-	m := &TensorMap{
-		cfg: cfg.clone(), typ: cfg.DataType, swizzle: cfg.Swizzle, fill: cfg.Fill,
-		rank: len(cfg.Dims), global: cfg.Global,
-		elem: size, row: row, pitch: pitch, rows: 1, mask: cfg.Swizzle.mask(), wide: -1,
-	}
+// setTensor sets what a copy needs to know of the tensor.
+func (m *TensorMap) setTensor() {
+	m.wide = -1
 	for d := range maxRank {
 		m.dims[d], m.step[d], m.n[d] = 1, 1, 1
 	}
-	for d, dim := range cfg.Dims {
+	m.stride[0] = int64(m.elem)
+	for d, dim := range m.cfg.Dims {
 		m.dims[d] = int64(dim)
 		if dim > maxCopied {
 			m.wide = d
@@ -126,38 +124,44 @@ func NewTensorMap(cfg Config) (*TensorMap, error) {
 		if d == 0 {
 			continue
 		}
-		if cfg.ElementStrides != nil {
-			m.step[d] = int64(cfg.ElementStrides[d])
+		if m.cfg.ElementStrides != nil {
+			m.step[d] = int64(m.cfg.ElementStrides[d])
 		}
-		m.stride[d] = int64(cfg.Strides[d-1]) * m.step[d]
+		m.stride[d] = int64(m.cfg.Strides[d-1]) * m.step[d]
 	}
-	if cfg.Im2col != nil {
-		if err := m.bound(cfg.Im2col); err != nil {
-			return nil, err
+}
+
+// setBox sets what it needs to know of a box, in im2col mode one of channels and pixels.
+func (m *TensorMap) setBox(box []uint32) error {
+	typ, swizzle := m.cfg.DataType, m.cfg.Swizzle
+	m.row, m.rows = int(box[0])*m.elem, 1
+	if m.row%16 != 0 {
+		return fmt.Errorf("tile: box row of %d elements of %v is %d bytes, not a multiple of 16", box[0], typ, m.row)
+	}
+	m.pitch = m.row
+	if span := swizzle.Span(); span != 0 {
+		if m.row > span {
+			return fmt.Errorf("tile: box row of %d elements of %v is %d bytes, more than the span %d of %v",
+				box[0], typ, m.row, span, swizzle)
 		}
+		m.pitch = span
 	}
 	for d, n := range box {
 		m.n[d] = int(n)
 		if d == 0 {
 			continue
 		}
-		if !m.im2col {
+		if m.cfg.Im2col == nil {
 			m.n[d] = int(ceilDiv(int64(n), m.step[d]))
 		}
 		// rows*row was in bounds before, so it fits even 32 bits times 1024.
 		m.rows *= m.n[d]
-		if m.rows*row > MaxBoxBytes {
-			return nil, fmt.Errorf("tile: box of %d rows of %d bytes in dimensions 0 to %d "+
-				"is over the %d bytes of shared memory", m.rows, row, d, MaxBoxBytes)
+		if m.rows*m.row > MaxBoxBytes {
+			return fmt.Errorf("tile: box of %d rows of %d bytes in dimensions 0 to %d "+
+				"is over the %d bytes of shared memory", m.rows, m.row, d, MaxBoxBytes)
 		}
 	}
-	m.stride[0] = int64(size)
-	if cfg.Global != nil {
-		if err := cfg.checkExtent(); err != nil {
-			return nil, err
-		}
-	}
-	return m, nil
+	return nil
 }
 
 // checkScalars validates everything that does not belong to one dimension.
@@ -239,22 +243,36 @@ func (cfg *Config) checkExtent() error {
 	return fmt.Errorf("tile: tensor of at least %d bytes in global memory of %d", need, have)
 }
 
+// clone returns a copy of cfg that its caller does not change.
+func (cfg *Config) clone() Config {
+	c := *cfg
+	c.Dims, c.Strides = slices.Clone(cfg.Dims), slices.Clone(cfg.Strides)
+	c.Box, c.ElementStrides = slices.Clone(cfg.Box), slices.Clone(cfg.ElementStrides)
+	if x := cfg.Im2col; x != nil {
+		y := *x
+		y.PixelBoxLowerCorner = slices.Clone(x.PixelBoxLowerCorner)
+		y.PixelBoxUpperCorner = slices.Clone(x.PixelBoxUpperCorner)
+		c.Im2col = &y
+	}
+	return c
+}
+
 // Rank returns the number of dimensions of the tensor.
 func (m *TensorMap) Rank() int { return m.rank }
 
 // BoxRank returns the number of dimensions of a box in shared memory: Rank, but 2 in im2col mode, channels and pixels.
 func (m *TensorMap) BoxRank() int {
-	if m.im2col {
+	if m.cfg.Im2col != nil {
 		return 2
 	}
 	return m.rank
 }
 
 // DataType returns the element type.
-func (m *TensorMap) DataType() DataType { return m.typ }
+func (m *TensorMap) DataType() DataType { return m.cfg.DataType }
 
 // Swizzle returns the swizzle mode.
-func (m *TensorMap) Swizzle() Swizzle { return m.swizzle }
+func (m *TensorMap) Swizzle() Swizzle { return m.cfg.Swizzle }
 
 // BoxBytes returns the bytes of the elements of one box, the amount by which
 // every Load completes its barrier.
@@ -263,3 +281,22 @@ func (m *TensorMap) BoxBytes() int { return m.rows * m.row }
 // SharedBytes returns the shared memory that one box occupies: BoxBytes, or
 // more when the rows of a swizzled box are narrower than the span.
 func (m *TensorMap) SharedBytes() int { return m.rows * m.pitch }
+
+// SameTensor reports whether two maps are of the same tensor in global memory, of whatever boxes.
+func (m *TensorMap) SameTensor(o *TensorMap) bool {
+	return m == o || m.cfg.DataType == o.cfg.DataType && m.rank == o.rank && m.dims == o.dims && m.stride == o.stride &&
+		len(m.cfg.Global) > 0 && len(o.cfg.Global) > 0 && &m.cfg.Global[0] == &o.cfg.Global[0]
+}
+
+// Step returns how far apart neighbours in dimension d of a box lie, in bytes: in shared memory, before the swizzle,
+// and in global memory.
+func (m *TensorMap) Step(d int) (shared int, global int64) {
+	if d == 0 {
+		return m.elem, m.stride[0]
+	}
+	shared = m.pitch
+	for _, n := range m.n[1:d] {
+		shared *= n
+	}
+	return shared, m.stride[d]
+}

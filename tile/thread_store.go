@@ -3,7 +3,7 @@ package tile
 // Store is the asynchronous [Store], one transfer of the group to be committed
 // next.
 func (t *Thread) Store(m *TensorMap, coord []int32, src *Shared, offset int) error {
-	if err := checkStoreTile(m, coord, src, offset); err != nil {
+	if err := checkStore(m, coord, src, offset); err != nil {
 		return err
 	}
 	to, lead := point(coord), offset%swizzlePeriod
@@ -28,7 +28,7 @@ func (t *Thread) Reduce(m *TensorMap, op ReduceOp, coord []int32, src *Shared, o
 // StoreBulk is the asynchronous [StoreBulk], one transfer of the group to be
 // committed next.
 func (t *Thread) StoreBulk(dst Global, at int, src *Shared, offset, size int) error {
-	if err := checkStore("bulk store", dst, at, src, offset, size); err != nil {
+	if err := checkStoreBulk("bulk store", dst, at, src, offset, size); err != nil {
 		return err
 	}
 	t.issue(src.mem[offset:offset+size], 0, func(src []byte) { copy(dst.Bytes[at:], src) })
