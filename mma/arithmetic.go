@@ -9,10 +9,10 @@ import (
 	"example.com/leafhopper/internal/hopper"
 )
 
-// eights multiplies elements of 8 bits. For floats of that size compute capability 9.0 has no instruction of a warp:
-// they become f16, and an instruction two, the first with what has an even k/2, from zero, the second with the rest.
-// Then C is added. Of integers that is exact.
-func (m *memory) eights(op Op) {
+// multiplyBytes multiplies elements of 8 bits. For floats of that size compute capability 9.0 has no instruction of a
+// warp: they become f16, and an instruction two, the first with what has an even k/2, from zero, the second with the
+// rest. Then C is added. Of integers that is exact.
+func (m *memory) multiplyBytes(op Op) {
 	m.d, m.c = m.c, m.d
 	clear(m.d)
 	sum := op.D
@@ -79,8 +79,8 @@ func (op Op) add(x, c uint32) uint32 {
 	return uint32(float16.Fromfloat32(sum))
 }
 
-// doubles multiplies elements of 64 bits: a chain of fused multiply-adds, k ascending.
-func doubles(fa, fb, fd Fragment, d, a, b [][Lanes]uint32) {
+// multiplyDoubles multiplies elements of 64 bits: a chain of fused multiply-adds, k ascending.
+func multiplyDoubles(fa, fb, fd Fragment, d, a, b [][Lanes]uint32) {
 	var rows [16][16]uint64
 	var columns [N][16]uint64
 	fa.gather64(rows[:], a)

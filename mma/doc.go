@@ -45,3 +45,11 @@
 // Of f64 an element is a chain of fused multiply-adds, k ascending, each rounded to nearest even. Of several NaNs that
 // of B counts before the sum's, and that before A's; it is made quiet. The NaN of infinities is 0xfff8000000000000.
 package mma
+
+// The files, each before those that it uses:
+//
+//	mma         Sync, and how registers become rows of operands
+//	arithmetic  elements of 8 and of 64 bits
+//	product     all others, by assembly or in plain Go
+//	fragment    which elements a lane has
+//	op          types, shapes, and which there are

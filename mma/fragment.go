@@ -8,6 +8,7 @@ import (
 
 	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/fp8"
+	"example.com/leafhopper/internal/hopper"
 	"example.com/leafhopper/tf32"
 )
 
@@ -24,7 +25,7 @@ type Fragment struct {
 	Rows, Cols int // M and K of A, K and N of B, M and N of C and D
 
 	columns bool // side by side are the elements of a column, as in B
-	run     int  // as many of which a lane has
+	run     int  // as many of which a lane has; see hopper.Place
 }
 
 // FragmentA returns how A lies in registers. Like FragmentB and FragmentD it panics if op is not valid.
@@ -72,12 +73,16 @@ func (f Fragment) Coord(lane, i int) (row, col int) {
 
 // coord returns the row of A or D, or the column of B, and the place in it, of an element in range.
 func (f Fragment) coord(lane, i int) (outer, inner int) {
-	eights := 1
-	if !f.columns {
-		eights = f.Rows / 8
+	o, in := hopper.Place(f.groups(), uint(f.run), uint(lane), uint(i))
+	return int(o), int(in)
+}
+
+// groups returns how many groups of eight rows A and D have, or of eight columns B.
+func (f Fragment) groups() uint {
+	if f.columns {
+		return N / 8
 	}
-	run := i / f.run
-	return lane/4 + run%eights*8, (run/eights*4+lane%4)*f.run + i%f.run
+	return uint(f.Rows / 8)
 }
 
 // Index is the inverse of Coord. It panics if there is no such place.
@@ -85,12 +90,11 @@ func (f Fragment) Index(row, col int) (lane, i int) {
 	if uint(row) >= uint(f.Rows) || uint(col) >= uint(f.Cols) {
 		panic(fmt.Sprintf("mma: element (%d, %d) of %d rows and %d columns", row, col, f.Rows, f.Cols))
 	}
-	eights := f.Rows / 8
 	if f.columns {
-		row, col, eights = col, row, 1
+		row, col = col, row
 	}
-	run := col / f.run
-	return row%8*4 + run%4, (run/4*eights+row/8)*f.run + col%f.run
+	l, e := hopper.Element(f.groups(), uint(f.run), uint(row), uint(col))
+	return int(l), int(e)
 }
 
 func (f Fragment) check(lane, i int) {

@@ -29,7 +29,7 @@ func (op Op) execute(memories *sync.Pool, d, a, b [][Lanes]uint32) error {
 		}
 	}
 	if op.D == F64 {
-		doubles(fa, fb, fd, d, a, b)
+		multiplyDoubles(fa, fb, fd, d, a, b)
 		return nil
 	}
 	m := memories.Get().(*memory)
@@ -38,7 +38,7 @@ func (op Op) execute(memories *sync.Pool, d, a, b [][Lanes]uint32) error {
 	fb.gather(m.b[:], b)
 	m.load(fd, d)
 	if types[op.A].size == 1 {
-		m.eights(op)
+		m.multiplyBytes(op)
 	} else {
 		m.multiply(op.A, op.D, &m.a, &m.b)
 	}

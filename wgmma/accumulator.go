@@ -203,8 +203,8 @@ func noPlace(row, col, columns int) {
 
 // ofThread returns element i of a thread, both in range.
 func (d *Accumulator) ofThread(thread, i int) *uint32 {
-	row, col := accumulatorCoord(thread, i)
-	return &d.elem[row*d.pitch+col]
+	row, col := hopper.Place(2, 2, uint(thread)%32, uint(i)) // not placeOf, so as to be inlined
+	return &d.elem[int(uint(thread)/32*16+row)*d.pitch+int(col)]
 }
 
 // checkRegister panics unless each thread has more than i registers.

@@ -109,3 +109,11 @@
 // Sources: PTX ISA 9.1, sections 9.7.15 (wgmma) and 8.9.1.1 (asynchronous
 // operations); and the recordings in testdata.
 package wgmma
+
+// The files:
+//
+//	kind, descriptor, fragment, accumulator  the instruction, and its operands in memory and in registers
+//	warpgroup, sparse, misuse                issuing and waiting; what MMASparse adds; the checks of order
+//	run                                      what a wait covers, in chains, and in plain Go
+//	kernel, dense, integer                   the same by assembly: its operands, and those of integers
+//	layout                                   how operands are read out of shared memory

@@ -1,6 +1,10 @@
 package wgmma
 
-import "fmt"
+import (
+	"fmt"
+
+	"example.com/leafhopper/internal/hopper"
+)
 
 // Threads is the number of threads of a warpgroup.
 const Threads = 128
@@ -13,7 +17,7 @@ const Threads = 128
 // panics if there is no such thread or element.
 func AccumulatorCoord(thread, i int) (row, col int) {
 	checkElement(thread, i, maxN/2)
-	return accumulatorCoord(thread, i)
+	return placeOf(2, thread, i)
 }
 
 // checkElement panics unless each thread has more than i elements.
@@ -28,10 +32,17 @@ func noElement(thread, i, elements int) {
 		i, thread, elements, Threads))
 }
 
-// accumulatorCoord is AccumulatorCoord for arguments that are in range.
-func accumulatorCoord(thread, i int) (row, col int) {
-	t, e := uint(thread), uint(i) // divided by shifts
-	return int(t/32*16 + t%32/4 + e/2%2*8), int(e/4*8 + t%4*2 + e%2)
+// placeOf returns where element i of a thread lies in a matrix of 64 rows, of which each warp has 16, and a thread runs
+// of so many neighbours.
+func placeOf(run, thread, i int) (row, at int) {
+	r, a := hopper.Place(2, uint(run), uint(thread)%32, uint(i))
+	return int(uint(thread)/32*16 + r), int(a)
+}
+
+// elementOf is the inverse of placeOf.
+func elementOf(run, row, at int) (thread, i int) {
+	lane, e := hopper.Element(2, uint(run), uint(row)%16, uint(at))
+	return row/16*32 + int(lane), int(e)
 }
 
 // AccumulatorIndex is the inverse of AccumulatorCoord. It panics if row is not
@@ -40,9 +51,7 @@ func AccumulatorIndex(row, col int) (thread, i int) {
 	if row < 0 || row >= M || col < 0 || col >= maxN {
 		noPlace(row, col, maxN)
 	}
-	thread = row/16*32 + row%8*4 + col%8/2
-	i = col/8*4 + row%16/8*2 + col%2
-	return thread, i
+	return elementOf(2, row, col)
 }
 
 // FragmentCoord returns the row, 0 to 63, and the k, 0 to 32/size-1, of element
@@ -56,16 +65,7 @@ func FragmentCoord(size, thread, i int) (row, k int) {
 		panic(fmt.Sprintf("wgmma: fragment element %d of thread %d, have %d elements in each of %d threads",
 			i, thread, 16/size, Threads))
 	}
-	return fragmentCoord(size, thread, i)
-}
-
-// fragmentCoord is FragmentCoord for arguments that are in range.
-func fragmentCoord(size, thread, i int) (row, k int) {
-	per := 4 / size // elements of a register
-	lane, register := thread%32, i/per
-	row = thread/32*16 + lane/4 + register%2*8
-	k = register/2*4*per + lane%4*per + i%per
-	return row, k
+	return placeOf(4/size, thread, i)
 }
 
 // FragmentIndex is the inverse of FragmentCoord. It panics if size is not 1, 2
@@ -73,15 +73,7 @@ func fragmentCoord(size, thread, i int) (row, k int) {
 func FragmentIndex(size, row, k int) (thread, i int) {
 	checkSize(size)
 	checkFragmentElement(size, row, k)
-	return fragmentIndex(size, row, k)
-}
-
-// fragmentIndex is FragmentIndex for arguments that are in range.
-func fragmentIndex(size, row, k int) (thread, i int) {
-	per := 4 / size
-	thread = row/16*32 + row%8*4 + k/per%4
-	register := k/per/4*2 + row%16/8
-	return thread, register*per + k%per
+	return elementOf(4/size, row, k)
 }
 
 func checkSize(size int) {
@@ -176,7 +168,7 @@ func (r *registers) locate(row, k int) (reg *uint32, shift int, mask uint32) {
 		panic(fmt.Sprintf("wgmma: fragment element (%d, %d) of a zero Fragment: NewFragment must make it", row, k))
 	}
 	checkFragmentElement(r.size, row, k)
-	thread, i := fragmentIndex(r.size, row, k)
 	per := 4 / r.size
+	thread, i := elementOf(per, row, k)
 	return &r.reg[thread][i/per], i % per * 8 * r.size, uint32(1<<(8*r.size) - 1)
 }

@@ -170,7 +170,7 @@ func (w *Warpgroup) step(in *instruction) {
 func (r *registers) rows(dst *[M]hopper.Row) {
 	for thread := range r.reg {
 		for i, v := range r.reg[thread] {
-			row, k := fragmentCoord(4, thread, i)
+			row, k := placeOf(1, thread, i)
 			binary.LittleEndian.PutUint32(dst[row][4*k:], v)
 		}
 	}

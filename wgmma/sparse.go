@@ -80,8 +80,8 @@ func checkSelector(size, selector int) error {
 	return nil
 }
 
-// stored returns how many elements of how many neighbours are stored.
-func stored(size int) (n, of int) {
+// sparsity returns how many elements of how many neighbours are stored: 2:4, or of tf32 1:2.
+func sparsity(size int) (n, of int) {
 	if size == 4 {
 		return 1, 2
 	}
@@ -90,7 +90,7 @@ func stored(size int) (n, of int) {
 
 // chunksOf returns the chunks of a row of A.
 func chunksOf(size int) int {
-	n, _ := stored(size)
+	n, _ := sparsity(size)
 	return rowBytes / size / n
 }
 
@@ -99,7 +99,7 @@ type selections [M]hopper.Selection
 
 // selection sets them to what m says.
 func (m *Metadata) selection(rows *selections, size, selector int) error {
-	n, of := stored(size)
+	n, of := sparsity(size)
 	for row := range rows {
 		for chunk := range chunksOf(size) {
 			thread, i := metadataIndex(size, selector, row, chunk)
@@ -170,7 +170,7 @@ func Compress[T ~int8 | ~uint8 | ~uint16 | ~float32](a []T, columns int) ([]T, [
 		return nil, nil, fmt.Errorf("wgmma: Compress: %d elements in rows of %d, must be a multiple of %d rows "+
 			"of a multiple of %d", len(a), columns, M, k)
 	}
-	n, of := stored(size)
+	n, of := sparsity(size)
 	values, meta := make([]T, 0, len(a)/2), make([]Metadata, len(a)/(M*k))
 	for at := 0; at < len(a); at += of {
 		row, column := at/columns, at%columns

@@ -94,7 +94,7 @@ func newSparse(t *testing.T, r *rand.Rand, op Op) *sparse {
 	t.Helper()
 	op.Sparse = true
 	k, size := op.Shape().K, op.Kind.ElementSize()
-	_, of := stored(size)
+	_, of := sparsity(size)
 	p := &sparse{op: op, a: make([][]int, M), b: make([][]int, op.N)}
 	for j := range p.b {
 		p.b[j] = make([]int, 2*k)

@@ -51,4 +51,15 @@
 // [Panel], decoded once for all the rows or columns they meet.
 //
 // Integer products are plain ([IntSpec]): the exact sum, wrapped or clamped.
+//
+// Beside the tensor core are the layout of its operands in registers ([Place]) and
+// tanh.approx ([TanhApprox]).
 package hopper
+
+// The files:
+//
+//	format                   how numbers of each type are decoded
+//	step                     Spec, and the rule in integers
+//	panel, select, multiply  the rule for tiles; what a sparse A selects
+//	integer                  the same for integers
+//	fragment, tanh           what is not arithmetic of the tensor core
