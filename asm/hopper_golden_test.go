@@ -71,18 +71,14 @@ func TestHopperGolden(t *testing.T) {
 		a, b Type
 	}{{"bf16", BF16, BF16}, {"f16", F16, F16}, {"tf32", F32, F32}, {"e4m3", E4M3, E4M3}, {"e5m2", E5M2, E5M2},
 		{"e4m3xe5m2", E4M3, E5M2}} {
-		data, err := golden.Read("../wgmma/testdata/wgmma_" + file.name + ".bin.gz")
-		if err != nil {
-			t.Fatal(err)
-		}
-		records, err := golden.ParseMMAs(data)
+		records, err := golden.Records("../wgmma/testdata/wgmma_"+file.name+".bin.gz", golden.ParseWGMMAs)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Run(file.name, func(t *testing.T) {
 			forArithmetic(t, Hopper, func(t *testing.T, k *Kernel) {
-				for r := range records.Tiles {
-					tile := &records.Tiles[r]
+				for r := range records {
+					tile := &records[r]
 					a, b := tile.A, tile.B
 					if file.a == F32 {
 						dropLow(a[:])
@@ -95,8 +91,8 @@ func TestHopperGolden(t *testing.T) {
 							d = append(d, math.Float32frombits(tile.D[i][j]))
 						}
 					}
-					p := hopperProduct{file.a, file.b, golden.MMARows, golden.MMAColumns,
-						golden.MMARowBytes / file.a.Size(), true,
+					p := hopperProduct{file.a, file.b, golden.WGMMARows, golden.WGMMAColumns,
+						golden.WGMMARowBytes / file.a.Size(), true,
 						unsafe.Pointer(&a), unsafe.Pointer(&b), 64}
 					for i, got := range p.run(k, c) {
 						if math.Float32bits(got) != math.Float32bits(d[i]) {
@@ -111,9 +107,9 @@ func TestHopperGolden(t *testing.T) {
 }
 
 // dropLow clears the bits of float32 that tf32 has not.
-func dropLow(rows [][golden.MMARowBytes]byte) {
+func dropLow(rows [][golden.WGMMARowBytes]byte) {
 	for i := range rows {
-		for k := 0; k < golden.MMARowBytes; k += 4 {
+		for k := 0; k < golden.WGMMARowBytes; k += 4 {
 			rows[i][k] = 0
 			rows[i][k+1] &= 0xe0
 		}

@@ -13,11 +13,7 @@ import (
 // the parity of the phase and the 20 bits below are minus the pending count, so
 // those are compared too.
 func TestReplay(t *testing.T) {
-	data, err := golden.Read("testdata/mbarrier.txt.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	scripts, err := golden.ParseScripts(data)
+	scripts, err := golden.Records("testdata/mbarrier.txt.gz", golden.ParseScripts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,11 +28,7 @@ func every() (ops []mma.Op) {
 
 // Every instruction gives the bits that it gave on an H100.
 func TestGolden(t *testing.T) {
-	data, err := golden.Read("testdata/mma.txt.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := golden.ParseMMASyncs(data)
+	all, err := golden.Records("testdata/mma.txt.gz", golden.ParseMMAs)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,11 +17,7 @@ import (
 // shared memory at the end, is the same.
 func TestReplayClusters(t *testing.T) {
 	t.Parallel()
-	data, err := golden.Read("testdata/cluster.jsonl.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := golden.ParseClusters(data)
+	all, err := golden.Records("testdata/cluster.jsonl.gz", golden.ParseClusters)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,11 +43,7 @@ func TestReplayAtomics(t *testing.T) {
 func replayAll[T any](
 	t *testing.T, file string, n int, parse func([]byte) ([]T, error), check func(*T, sm.Config) (string, error),
 ) {
-	data, err := golden.Read("testdata/" + file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := parse(data)
+	all, err := golden.Records("testdata/"+file, parse)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,11 +61,7 @@ func replayAll[T any](
 
 // TestReplayBarriers does the sequences recorded on an H200 that have only what sm has.
 func TestReplayBarriers(t *testing.T) {
-	data, err := golden.Read("../barrier/testdata/mbarrier.txt.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	scripts, err := golden.ParseScripts(data)
+	scripts, err := golden.Records("../barrier/testdata/mbarrier.txt.gz", golden.ParseScripts)
 	if err != nil {
 		t.Fatal(err)
 	}

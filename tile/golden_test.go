@@ -11,13 +11,14 @@ import (
 	"example.com/leafhopper/tile"
 )
 
-func readGolden(t testing.TB, name string) []byte {
+// recorded returns the records of a file.
+func recorded[T any](t testing.TB, name string, parse func([]byte) ([]T, error)) []T {
 	t.Helper()
-	data, err := golden.Read("testdata/" + name)
+	records, err := golden.Records("testdata/"+name, parse)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return data
+	return records
 }
 
 // observe has somebody look at the phase of b that is complete, which the build tag
@@ -51,10 +52,7 @@ func TestTensorMapGolden(t *testing.T) {
 		name  string
 		calls int
 	}{{"tensormap.txt.gz", 9000}, {"tensormap_im2col.txt.gz", 3000}} {
-		calls, err := golden.ParseMapCalls(readGolden(t, f.name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		calls := recorded(t, f.name, golden.ParseMapCalls)
 		if len(calls) != f.calls {
 			t.Fatalf("%d calls in %s, want %d", len(calls), f.name, f.calls)
 		}
@@ -71,10 +69,7 @@ func TestTensorMapGolden(t *testing.T) {
 func replayCopies(t *testing.T, names ...string) (n [5]int) {
 	t.Helper()
 	for _, name := range names {
-		copies, err := golden.ParseCopies(readGolden(t, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		copies := recorded(t, name, golden.ParseCopies)
 		for i := range copies {
 			c := &copies[i]
 			switch {
@@ -126,10 +121,7 @@ func TestWideGolden(t *testing.T) {
 
 // A map whose fields have been replaced is the one that the driver makes of what they have become.
 func TestReplaceGolden(t *testing.T) {
-	all, err := golden.ParseReplacements(readGolden(t, "tensormap_replace.bin.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := recorded(t, "tensormap_replace.bin.gz", golden.ParseReplacements)
 	changes, inGlobal := map[golden.Field]int{}, 0
 	for i := range all {
 		r := &all[i]
@@ -150,10 +142,7 @@ func TestReplaceGolden(t *testing.T) {
 
 // What PTX or the driver has not is an error. On the GPU it faults, or makes of a value another.
 func TestReplaceEdgeGolden(t *testing.T) {
-	all, err := golden.ParseReplacements(readGolden(t, "tensormap_replace_edge.bin.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := recorded(t, "tensormap_replace_edge.bin.gz", golden.ParseReplacements)
 	faults := 0
 	for i := range all {
 		if text, err := replay.Irreplaceable(&all[i]); text != "" || err != nil {
@@ -171,10 +160,7 @@ func TestReplaceEdgeGolden(t *testing.T) {
 // Every copy on which the GPU raised an illegal instruction is an error for
 // the reason that the rules give, and touches nothing.
 func TestRefusedGolden(t *testing.T) {
-	boxes, err := golden.ParseRefused(readGolden(t, "tma_illegal.txt.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	boxes := recorded(t, "tma_illegal.txt.gz", golden.ParseRefused)
 	if len(boxes) != 37 {
 		t.Fatalf("%d lines in the file, want 37", len(boxes))
 	}
@@ -198,10 +184,7 @@ func TestRefusedGolden(t *testing.T) {
 
 // Loads through both TF32 types round as recorded, whatever the swizzle.
 func TestTF32Golden(t *testing.T) {
-	words, err := golden.ParseWords(readGolden(t, "tma_tf32.txt.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	words := recorded(t, "tma_tf32.txt.gz", golden.ParseWords)
 	if len(words) != 256 {
 		t.Fatalf("%d words in the file, want 256", len(words))
 	}

@@ -11,10 +11,7 @@ import (
 
 func readReductions(t testing.TB) []golden.Reduction {
 	t.Helper()
-	all, err := golden.ParseReductions(readGolden(t, "reduce.txt.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := recorded(t, "reduce.txt.gz", golden.ParseReductions)
 	if len(all) != 79 {
 		t.Fatalf("%d reductions in the file, want 79", len(all))
 	}

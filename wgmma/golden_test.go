@@ -1,25 +1,14 @@
 package wgmma
 
 import (
-	"cmp"
 	"encoding/binary"
 	"math/bits"
 	"testing"
 
-	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/internal/golden"
 	"example.com/leafhopper/internal/hopper"
 	"example.com/leafhopper/tile"
 )
-
-func readGolden(t testing.TB, name string) []byte {
-	t.Helper()
-	data, err := golden.Read("testdata/wgmma_" + name + ".bin.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
 
 // recordings are the files of multiplications and how many elements of D each
 // must hold.
@@ -29,40 +18,41 @@ var recordings = []struct {
 	op       Op
 	elements int
 }{
-	{"bf16", golden.MMABF16, Op{Kind: BF16F32}, 65536},
-	{"f16", golden.MMAF16, Op{Kind: F16F32}, 65536},
-	{"tf32", golden.MMATF32, Op{Kind: TF32F32}, 24576},
-	{"e4m3", golden.MMAE4M3, Op{Kind: E4M3F32}, 24576},
-	{"e5m2", golden.MMAE5M2, Op{Kind: E5M2F32}, 24576},
-	{"e4m3xe5m2", golden.MMAE4M3xE5M2, Op{Kind: E4M3E5M2F32}, 24576},
-	{"f16acc", golden.MMAF16Acc, Op{Kind: F16F16}, 32768},
-	{"e4m3_f16", golden.MMAE4M3F16, Op{Kind: E4M3F16}, 12288},
-	{"e5m2_f16", golden.MMAE5M2F16, Op{Kind: E5M2F16}, 12288},
-	{"s8", golden.MMAS8, Op{Kind: S8S32}, 8192},
-	{"u8", golden.MMAU8, Op{Kind: U8S32}, 8192},
-	{"s8u8", golden.MMAS8U8, Op{Kind: S8U8S32}, 8192},
-	{"s8sat", golden.MMAS8Sat, Op{Kind: S8S32, Saturate: true}, 8192},
-	{"b1", golden.MMAB1, Op{Kind: B1S32}, 3072},
+	{"bf16", golden.WGMMABF16, Op{Kind: BF16F32}, 65536},
+	{"f16", golden.WGMMAF16, Op{Kind: F16F32}, 65536},
+	{"tf32", golden.WGMMATF32, Op{Kind: TF32F32}, 24576},
+	{"e4m3", golden.WGMMAE4M3, Op{Kind: E4M3F32}, 24576},
+	{"e5m2", golden.WGMMAE5M2, Op{Kind: E5M2F32}, 24576},
+	{"e4m3xe5m2", golden.WGMMAE4M3xE5M2, Op{Kind: E4M3E5M2F32}, 24576},
+	{"f16acc", golden.WGMMAF16Acc, Op{Kind: F16F16}, 32768},
+	{"e4m3_f16", golden.WGMMAE4M3F16, Op{Kind: E4M3F16}, 12288},
+	{"e5m2_f16", golden.WGMMAE5M2F16, Op{Kind: E5M2F16}, 12288},
+	{"s8", golden.WGMMAS8, Op{Kind: S8S32}, 8192},
+	{"u8", golden.WGMMAU8, Op{Kind: U8S32}, 8192},
+	{"s8u8", golden.WGMMAS8U8, Op{Kind: S8U8S32}, 8192},
+	{"s8sat", golden.WGMMAS8Sat, Op{Kind: S8S32, Saturate: true}, 8192},
+	{"b1", golden.WGMMAB1, Op{Kind: B1S32}, 3072},
 }
 
 // eachRecording runs f on every file of the kinds that which selects, as a
 // subtest.
-func eachRecording(t *testing.T, f func(t *testing.T, op Op, tiles []golden.MMA), which func(Kind) bool) {
+func eachRecording(t *testing.T, f func(t *testing.T, op Op, tiles []golden.WGMMA), which func(Kind) bool) {
 	for _, r := range recordings {
 		if !which(r.op.Kind) {
 			continue
 		}
 		t.Run(r.file, func(t *testing.T) {
-			m, err := golden.ParseMMAs(readGolden(t, r.file))
+			tiles, err := golden.Records("testdata/wgmma_"+r.file+".bin.gz", golden.ParseWGMMAs)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n := len(m.Tiles) * golden.MMARows * golden.MMAColumns; m.Type != r.typ || n != r.elements {
-				t.Fatalf("type %d, %d elements, want type %d, %d elements", m.Type, n, r.typ, r.elements)
+			typ := tiles[0].Type
+			if n := len(tiles) * golden.WGMMARows * golden.WGMMAColumns; typ != r.typ || n != r.elements {
+				t.Fatalf("type %d, %d elements, want type %d, %d elements", typ, n, r.typ, r.elements)
 			}
 			op := r.op
-			op.N = golden.MMAColumns
-			f(t, op, m.Tiles)
+			op.N = golden.WGMMAColumns
+			f(t, op, tiles)
 		})
 	}
 }
@@ -70,7 +60,7 @@ func eachRecording(t *testing.T, f func(t *testing.T, op Op, tiles []golden.MMA)
 // The instruction gives the recorded bits, with A in shared memory and in
 // registers, in every layout of the operands, in assembly and in plain Go.
 func TestGolden(t *testing.T) {
-	eachRecording(t, func(t *testing.T, op Op, tiles []golden.MMA) {
+	eachRecording(t, func(t *testing.T, op Op, tiles []golden.WGMMA) {
 		shared, err := tile.NewShared(16 << 10)
 		if err != nil {
 			t.Fatal(err)
@@ -120,7 +110,7 @@ func TestGolden(t *testing.T) {
 
 // place puts the operands of m where n selects, and A into registers if asked
 // to.
-func place(op Op, shared *tile.Shared, m *golden.MMA, n int, registers bool) (Op, Operand, Descriptor) {
+func place(op Op, shared *tile.Shared, m *golden.WGMMA, n int, registers bool) (Op, Operand, Descriptor) {
 	size := op.Kind.ElementSize()
 	swizzle := tile.Swizzle(n % 4)
 	a := Descriptor{Start: 1024, LBO: 128, SBO: 256, Swizzle: swizzle}
@@ -162,7 +152,7 @@ func place(op Op, shared *tile.Shared, m *golden.MMA, n int, registers bool) (Op
 
 // The definition of floating-point kinds in integers gives the recorded bits too.
 func TestGoldenStep(t *testing.T) {
-	eachRecording(t, func(t *testing.T, op Op, tiles []golden.MMA) {
+	eachRecording(t, func(t *testing.T, op Op, tiles []golden.WGMMA) {
 		spec := kinds[op.Kind].spec
 		wrong, zeros, nans, subnormals := 0, 0, 0, 0
 		for n := range tiles {
@@ -211,54 +201,4 @@ func words(f hopper.Format, row []byte) []hopper.Word {
 		w = append(w, f.Decode(binary.LittleEndian.Uint32(u[:])))
 	}
 	return w
-}
-
-// Every recorded descriptor, by way of its 64-bit form, reads the operands that
-// the hardware read.
-func TestGoldenDescriptors(t *testing.T) {
-	cases, err := golden.ParseDescriptors(readGolden(t, "desc"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(cases) != 150 {
-		t.Fatalf("%d cases, want 150", len(cases))
-	}
-	shared, err := tile.NewShared(227 << 10)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := map[[2]any]int{}
-	w := NewWarpgroup(shared)
-	for n := range cases {
-		c := &cases[n]
-		memory := shared.Bytes()
-		for i := range len(memory) / 2 {
-			binary.LittleEndian.PutUint16(memory[2*i:], bf16.FromFloat32(float32(c.Element(uint32(i)))).Bits())
-		}
-		d, err := NewAccumulator(F32, c.N)
-		if err != nil {
-			t.Fatal(err)
-		}
-		op := Op{Kind: BF16F32, N: c.N, Overwrite: true, TransposeA: c.A.MNMajor, TransposeB: c.B.MNMajor}
-		descA, errA := DecodeDescriptor(c.A.Word())
-		descB, errB := DecodeDescriptor(c.B.Word())
-		w.Fence()
-		if err := cmp.Or(errA, errB, w.MMA(op, d, descA, descB)); err != nil {
-			t.Fatalf("case %d: %v", n, err)
-		}
-		w.CommitGroup()
-		if err := w.WaitGroup(0); err != nil {
-			t.Fatal(err)
-		}
-		for i, want := range c.D {
-			if got := d.At(i/c.N, i%c.N); got != float64(want) {
-				t.Fatalf("case %d, A %+v, B %+v: D(%d, %d) = %v, want %d", n, c.A, c.B, i/c.N, i%c.N, got, want)
-			}
-		}
-		seen[[2]any{c.A.Swizzle, c.A.MNMajor}]++
-		seen[[2]any{c.B.Swizzle, c.B.MNMajor}]++
-	}
-	if len(seen) != 8 {
-		t.Errorf("%d layouts in the file, want 4 swizzles K-major and MN-major: %v", len(seen), seen)
-	}
 }

@@ -27,7 +27,7 @@ func named(pattern string) *regexp.Regexp { return regexp.MustCompile("^(?:" + p
 
 // kinds is the registry of formats; the first whose name matches counts.
 var kinds = []kind{
-	{named(`mbarrier\.txt`), "scripts on an mbarrier", parsed(golden.ParseScripts, replayScript)},
+	{named(`mbarrier\.txt`), "scripts on an mbarrier", parsed(golden.ParseScripts, replay.Script)},
 	{named(`tensormap\.txt`), "calls of cuTensorMapEncodeTiled", parsed(golden.ParseMapCalls, replay.TensorMap)},
 	{named(`tensormap_im2col\.txt`), "calls of cuTensorMapEncodeIm2col", parsed(golden.ParseMapCalls, replay.TensorMap)},
 	{named(`tma\.bin`), "tile copies", parsed(golden.ParseCopies, replay.Copy)},
@@ -46,11 +46,11 @@ var kinds = []kind{
 	{named(`warp\.txt`), "instructions of a warp", parsed(golden.ParseWarps, free(replay.Warp))},
 	{named(`atomic\.txt`), "atomics", parsed(golden.ParseAtomics, free(replay.Atomic))},
 	{named(`cluster\.jsonl`), "scenarios of clusters", parsed(golden.ParseClusters, replayCluster)},
-	{named(`mma\.txt`), "matrix instructions of a warp", parsed(golden.ParseMMASyncs, replay.MMA)},
+	{named(`mma\.txt`), "matrix instructions of a warp", parsed(golden.ParseMMAs, replay.MMA)},
 	{named(`wgmma_desc\.bin`), "matrix descriptors", parsed(golden.ParseDescriptors, replay.Descriptor)},
 	{named(`wgmma_sp_desc\.bin`), "matrix descriptors, A sparse", parsed(golden.ParseDescriptors, replay.Descriptor)},
-	{named(`wgmma_sp\.bin`), "sparse matrix instructions", parsed(golden.ParseSparseMMAs, replay.SparseWGMMA)},
-	{named(`wgmma_.*\.bin`), "matrix instructions", parsed(parseInstructions, replayInstruction)},
+	{named(`wgmma_sp\.bin`), "sparse matrix instructions", parsed(golden.ParseSparseWGMMAs, replay.SparseWGMMA)},
+	{named(`wgmma_.*\.bin`), "matrix instructions", parsed(golden.ParseWGMMAs, replay.WGMMA)},
 	{named(`cublas\.json`), "whole products", products(golden.ParseProducts, sixteenBits)},
 	{named(`cublas_few\.json`), "whole products of few rows", products(golden.ParseMatmuls, matmul)},
 	{named(`cublas_fp8_tf32\.json`), "whole products in tf32 and fp8", products(golden.ParseMatmuls, matmul)},

@@ -90,13 +90,13 @@ func arithmetic() error {
 	if err != nil {
 		return err
 	}
-	file, err := golden.ParseMMAs(data)
+	all, err := golden.ParseWGMMAs(data)
 	if err != nil {
 		return err
 	}
 	apply := func(rule sum) (c count) {
-		for t := range file.Tiles {
-			m := &file.Tiles[t]
+		for t := range all {
+			m := &all[t]
 			for i := range m.D {
 				for j, want := range m.D[i] {
 					if acc, a, b := m.C[i][j], halves(m.A[i][:]), halves(m.B[j][:]); finite(acc, a, b) {

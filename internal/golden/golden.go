@@ -6,9 +6,22 @@
 // panic and never a short list.
 package golden
 
+// A file for each kind of recording, which package replay has under the same name:
+//
+//	mbarrier           operations on an mbarrier
+//	tensormap, tma     calls of the driver that make a map; copies through it
+//	replace, reduce    copies through maps that kernels have changed; reductions in every place
+//	cluster            scenarios of the CTAs of a cluster
+//	warp, atomic       instructions of a warp; atomics
+//	mma, wgmma, sparse matrix instructions of a warp and of a warpgroup, and descriptors
+//	product, matmul    whole products of cuBLAS
+//
+// golden has what they share.
+
 import (
 	"bufio"
 	"compress/gzip"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -46,6 +59,15 @@ func Read(path string) ([]byte, error) {
 		return nil, fmt.Errorf("golden: %s: %w", path, err)
 	}
 	return data, nil
+}
+
+// Records returns the records of the file at path, as parse reads them.
+func Records[T any](path string, parse func(data []byte) ([]T, error)) ([]T, error) {
+	data, err := Read(path)
+	if err != nil {
+		return nil, err
+	}
+	return parse(data)
 }
 
 // readAll is io.ReadAll of no more than maxFile bytes.
@@ -127,6 +149,19 @@ func parseRecords[T any](data []byte, what string, parse func(*T, []byte) (int, 
 		at += n
 	}
 	return all, nil
+}
+
+// decode sets fields, pointers to numbers or slices of them, to what b begins with, little-endian, and returns what
+// follows. The caller has seen to it that b has as much.
+func decode(b []byte, fields ...any) (rest []byte) {
+	for _, f := range fields {
+		n, err := binary.Decode(b, binary.LittleEndian, f)
+		if err != nil {
+			panic(err)
+		}
+		b = b[n:]
+	}
+	return b
 }
 
 // A number is any integer type of a record.

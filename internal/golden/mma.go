@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// An MMASync is one mma.sync, D = A·B + C. A[i][lane] is register i of a lane.
-type MMASync struct {
+// An MMA is one mma.sync, D = A·B + C. A[i][lane] is register i of a lane.
+type MMA struct {
 	Op         string // as PTX names it, without mma.sync.aligned
 	A, B, C, D [][WarpLanes]uint32
 }
 
-// ParseMMASyncs reads the lines of mma.txt: the instruction and A, B, C and D in hexadecimal, the registers of a lane
+// ParseMMAs reads the lines of mma.txt: the instruction and A, B, C and D in hexadecimal, the registers of a lane
 // side by side.
-func ParseMMASyncs(data []byte) ([]MMASync, error) { return parseLines(data, (*MMASync).parse) }
+func ParseMMAs(data []byte) ([]MMA, error) { return parseLines(data, (*MMA).parse) }
 
-func (r *MMASync) parse(row string) error {
+func (r *MMA) parse(row string) error {
 	f := strings.Split(row, " ")
 	if len(f) != 5 {
 		return fmt.Errorf("%d fields, want 5", len(f))

@@ -9,7 +9,7 @@ var syncRow = "m16n8k8.row.col.f32.bf16.bf16.f32 " + strings.Repeat("0000000a000
 	strings.Repeat("0000000b", 32) + " " + strings.Repeat("0000000c", 128) + " " + strings.Repeat("0000000d", 128)
 
 func TestMMASyncs(t *testing.T) {
-	got, err := ParseMMASyncs([]byte(syncRow + "\n"))
+	got, err := ParseMMAs([]byte(syncRow + "\n"))
 	if err != nil || len(got) != 1 {
 		t.Fatal(len(got), err)
 	}
@@ -25,8 +25,8 @@ func TestMMASyncs(t *testing.T) {
 		{strings.Repeat("0000000b", 32), strings.Repeat("0000000b", 17*32)},
 	} {
 		row := strings.Replace(syncRow, change[0], change[1], 1)
-		if got, err := ParseMMASyncs([]byte(row + "\n")); err == nil {
-			t.Errorf("ParseMMASyncs accepted %.40q for %.40q: %+v", change[1], change[0], got)
+		if got, err := ParseMMAs([]byte(row + "\n")); err == nil {
+			t.Errorf("ParseMMAs accepted %.40q for %.40q: %+v", change[1], change[0], got)
 		}
 	}
 }

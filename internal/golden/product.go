@@ -50,12 +50,16 @@ const (
 // Element returns element i, in storage order, of the operand of a product with a
 // seed, before it is rounded to the type: a hash of i in [-1, 1).
 func Element(i, seed uint32) float32 {
+	return (float32(hash(i, seed, 2)&0xffff) - 32768) / 32768
+}
+
+// hash is what recorders fill memory by, in so many rounds.
+func hash(i, seed uint32, rounds int) uint32 {
 	x := i*2654435761 + seed*40503
-	for range 2 {
+	for range rounds {
 		x = (x>>16 ^ x) * 0x45d9f3b
 	}
-	x = x>>16 ^ x
-	return (float32(x&0xffff) - 32768) / 32768
+	return x>>16 ^ x
 }
 
 // maxElements bounds a matrix of a product; the recorded ones end there.

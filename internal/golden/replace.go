@@ -1,9 +1,6 @@
 package golden
 
-import (
-	"encoding/binary"
-	"fmt"
-)
+import "fmt"
 
 // A Replacement is a recorded copy through a map that a kernel has made out of another, by tensormap.replace. The map
 // that it was to become is that of the copy.
@@ -24,7 +21,7 @@ const (
 	Faulted   = 3 // the change itself
 )
 
-// A Change is an instruction. That of an address says how far behind the base's tensor.
+// A Change is an instruction, as a record has it. That of an address says how far behind the base's tensor.
 type Change struct {
 	Field Field
 	Ord   uint32
@@ -64,38 +61,12 @@ func (r *Replacement) parse(b []byte) (int, error) {
 		return 0, fmt.Errorf("%d bytes left of a map of %d", len(b), baseFixed)
 	}
 	all := len(b)
-	word := func() (v int32) {
-		v, b = int32(binary.LittleEndian.Uint32(b)), b[4:]
-		return v
-	}
-	long := func() (v uint64) {
-		v, b = binary.LittleEndian.Uint64(b), b[8:]
-		return v
-	}
 	var inGlobal, n int32
 	var reserved [2]int32
-	for _, p := range []*int32{
-		&inGlobal, &r.Same, &n, &reserved[0],
-		&r.Base.DataType, &r.Base.Rank, &r.Base.Swizzle, &r.Base.Fill, &r.Base.Mode, &reserved[1],
-	} {
-		*p = word()
-	}
-	for _, p := range []*[5]int32{&r.Base.Extent, &r.Base.ElementStrides} {
-		for i := range p {
-			p[i] = word()
-		}
-	}
-	for _, p := range []*[3]int32{&r.Base.Lower, &r.Base.Upper} {
-		for i := range p {
-			p[i] = word()
-		}
-	}
-	for i := range r.Base.Dims {
-		r.Base.Dims[i] = long()
-	}
-	for i := range r.BaseStrides {
-		r.BaseStrides[i] = long()
-	}
+	base := &r.Base
+	b = decode(b, &inGlobal, &r.Same, &n, &reserved[0],
+		&base.DataType, &base.Rank, &base.Swizzle, &base.Fill, &base.Mode, &reserved[1],
+		base.Extent[:], base.ElementStrides[:], base.Lower[:], base.Upper[:], base.Dims[:], r.BaseStrides[:])
 	switch {
 	case reserved != [2]int32{}:
 		return 0, fmt.Errorf("reserved words are %d", reserved)
@@ -109,8 +80,8 @@ func (r *Replacement) parse(b []byte) (int, error) {
 		return 0, fmt.Errorf("base: %w", err)
 	}
 	for range n {
-		c := Change{Field(word()), uint32(word()), long()}
-		if c.Field > FillMode || c.Ord > 4 {
+		var c Change
+		if b = decode(b, &c); c.Field > FillMode || c.Ord > 4 {
 			return 0, fmt.Errorf("change of field %d, ordinal %d", c.Field, c.Ord)
 		}
 		r.Changes = append(r.Changes, c)

@@ -1,43 +1,38 @@
 package golden
 
-import (
-	"encoding/binary"
-	"fmt"
-)
+import "fmt"
 
 // SparseRowBytes is the size of a column of B of a recorded sparse multiplication.
-const SparseRowBytes = 2 * MMARowBytes
+const SparseRowBytes = 2 * WGMMARowBytes
 
-// A SparseMMA is one recorded sparse instruction of 64 by 8 elements, D = A·B + C. The elements of a row of A that are
-// stored, and those of a column of B, lie side by side, little-endian.
-type SparseMMA struct {
-	Type               uint32 // as in MMAs
+// A SparseWGMMA is one recorded sparse instruction of 64 by 8 elements, D = A·B + C. The elements of a row of A that
+// are stored, and those of a column of B, lie side by side, little-endian.
+type SparseWGMMA struct {
+	Type               uint32 // as in a WGMMA
 	Saturate           bool
 	Selector           int
 	Registers          bool   // A was in registers
 	SwizzleA, SwizzleB uint32 // of the K-major tiles in shared memory, as in MatrixDescriptor
 
-	A    [MMARows][MMARowBytes]byte
-	B    [MMAColumns][SparseRowBytes]byte
+	A    [WGMMARows][WGMMARowBytes]byte
+	B    [WGMMAColumns][SparseRowBytes]byte
 	Meta [128]uint32 // of each thread
-	C, D [MMARows][MMAColumns]uint32
+	C, D [WGMMARows][WGMMAColumns]uint32
 }
 
-// ParseSparseMMAs reads the records of wgmma_sp.bin.
-func ParseSparseMMAs(data []byte) ([]SparseMMA, error) {
-	return parseRecords(data, "sparse instruction", (*SparseMMA).parse)
+// ParseSparseWGMMAs reads the records of wgmma_sp.bin.
+func ParseSparseWGMMAs(data []byte) ([]SparseWGMMA, error) {
+	return parseRecords(data, "sparse instruction", (*SparseWGMMA).parse)
 }
 
 // parse reads one record and returns its length.
-func (m *SparseMMA) parse(b []byte) (int, error) {
+func (m *SparseWGMMA) parse(b []byte) (int, error) {
 	const header = 8 * 4
 	if len(b) < header {
 		return 0, fmt.Errorf("%d bytes left of a record's head of %d", len(b), header)
 	}
 	var h [8]uint32
-	for i := range h {
-		h[i] = binary.LittleEndian.Uint32(b[4*i:])
-	}
+	at := decode(b, h[:])
 	bytes, ok := accumulatorBytes[h[0]]
 	switch {
 	case !ok:
@@ -51,21 +46,12 @@ func (m *SparseMMA) parse(b []byte) (int, error) {
 	}
 	m.Type, m.Saturate, m.Selector, m.Registers = h[0], h[1] == 1, int(h[2]), h[3] == 1
 	m.SwizzleA, m.SwizzleB = h[4], h[5]
-	size := header + MMARows*MMARowBytes + MMAColumns*SparseRowBytes + 4*len(m.Meta) + 2*MMARows*MMAColumns*bytes
+	size := header + WGMMARows*WGMMARowBytes + WGMMAColumns*SparseRowBytes + 4*len(m.Meta) + 2*WGMMARows*WGMMAColumns*bytes
 	if len(b) < size {
 		return 0, fmt.Errorf("%d bytes left of a record of %d", len(b), size)
 	}
-	at := b[header:]
-	for i := range m.A {
-		at = at[copy(m.A[i][:], at):]
-	}
-	for j := range m.B {
-		at = at[copy(m.B[j][:], at):]
-	}
-	for t := range m.Meta {
-		m.Meta[t] = binary.LittleEndian.Uint32(at[4*t:])
-	}
-	accumulators(&m.D, accumulators(&m.C, at[4*len(m.Meta):], bytes), bytes)
+	at = decode(at, &m.A, &m.B, m.Meta[:])
+	accumulators(&m.D, accumulators(&m.C, at, bytes), bytes)
 	return size, nil
 }
 
@@ -81,7 +67,7 @@ func (c *DescriptorCase) Metadata() (meta [128]uint32) {
 		meta[t] = 0
 		for i := range 8 {
 			row, chunk := t/32*16+lane/4+i/4*8, lane%2*4+i%4
-			x := hashed(uint32(1<<20+row*8+chunk), c.Seed)
+			x := hash(uint32(1<<20+row*8+chunk), c.Seed, 1)
 			meta[t] |= uint32(uint64(fields)>>(x%12*4)&15) << (4 * i)
 		}
 	}

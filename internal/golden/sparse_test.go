@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// encodeSparse is the writer that ParseSparseMMAs reads.
-func encodeSparse(m *SparseMMA) []byte {
+// encodeSparse is the writer that ParseSparseWGMMAs reads.
+func encodeSparse(m *SparseWGMMA) []byte {
 	var b []byte
 	bit := map[bool]uint32{true: 1}
 	for _, v := range []uint32{
@@ -24,7 +24,7 @@ func encodeSparse(m *SparseMMA) []byte {
 	for _, v := range m.Meta {
 		b = binary.LittleEndian.AppendUint32(b, v)
 	}
-	for _, c := range [][MMARows][MMAColumns]uint32{m.C, m.D} {
+	for _, c := range [][WGMMARows][WGMMAColumns]uint32{m.C, m.D} {
 		for i := range c {
 			for _, v := range c[i] {
 				if accumulatorBytes[m.Type] == 2 {
@@ -38,13 +38,13 @@ func encodeSparse(m *SparseMMA) []byte {
 	return b
 }
 
-func sampleSparse(kind uint32) *SparseMMA {
-	dense := &sampleMMAs(kind).Tiles[1]
-	m := &SparseMMA{Type: kind, Saturate: true, Selector: 1, Registers: kind%2 == 0, SwizzleA: 3, SwizzleB: 2,
+func sampleSparse(kind uint32) *SparseWGMMA {
+	dense := &sampleWGMMAs(kind)[1]
+	m := &SparseWGMMA{Type: kind, Saturate: true, Selector: 1, Registers: kind%2 == 0, SwizzleA: 3, SwizzleB: 2,
 		A: dense.A, C: dense.C, D: dense.D}
 	for j := range m.B {
 		copy(m.B[j][:], dense.A[2*j][:])
-		copy(m.B[j][MMARowBytes:], dense.A[2*j+1][:])
+		copy(m.B[j][WGMMARowBytes:], dense.A[2*j+1][:])
 	}
 	for t := range m.Meta {
 		m.Meta[t] = uint32(t) * 0x01234567
@@ -53,9 +53,9 @@ func sampleSparse(kind uint32) *SparseMMA {
 }
 
 func TestSparseMMAs(t *testing.T) {
-	a, b := encodeSparse(sampleSparse(MMATF32)), encodeSparse(sampleSparse(MMAE5M2xE4M3F16))
+	a, b := encodeSparse(sampleSparse(WGMMATF32)), encodeSparse(sampleSparse(WGMMAE5M2xE4M3F16))
 	data := append(bytes.Clone(a), b...)
-	got, err := ParseSparseMMAs(data)
+	got, err := ParseSparseWGMMAs(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestSparseMMAs(t *testing.T) {
 		t.Errorf("%d records read, or they encode to other bytes", len(got))
 	}
 	for _, n := range []int{0, 1, 31, 32, 33, 1000, len(a) - 1, len(a) + 1, len(data) - 1} {
-		if _, err := ParseSparseMMAs(data[:n]); err == nil {
+		if _, err := ParseSparseWGMMAs(data[:n]); err == nil {
 			t.Errorf("no error when cut to %d of %d bytes", n, len(data))
 		}
 	}
@@ -71,7 +71,7 @@ func TestSparseMMAs(t *testing.T) {
 		"swizzle of B": 20, "reserved": 28} {
 		broken := bytes.Clone(a)
 		broken[at] += 7
-		if _, err := ParseSparseMMAs(broken); err == nil {
+		if _, err := ParseSparseWGMMAs(broken); err == nil {
 			t.Errorf("no error with a broken %s", name)
 		}
 	}

@@ -1,7 +1,6 @@
 package golden
 
 import (
-	"encoding/binary"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -74,10 +73,7 @@ func (c *Copy) FillShared(b []byte) {
 	}
 }
 
-const (
-	copyHeader = 40 * 4
-	copyFixed  = copyHeader + 5*8 + 4*8 + 2*4
-)
+const copyFixed = 40*4 + 5*8 + 4*8 + 2*4
 
 // ParseCopies reads the records of tma.bin.
 func ParseCopies(data []byte) ([]Copy, error) {
@@ -89,45 +85,14 @@ func (c *Copy) parse(b []byte) (int, error) {
 	if len(b) < copyFixed {
 		return 0, fmt.Errorf("%d bytes left of a record of at least %d", len(b), copyFixed)
 	}
-	word := func() (v int32) {
-		v, b = int32(binary.LittleEndian.Uint32(b)), b[4:]
-		return v
+	var reserved [4]int32
+	var n uint32
+	b = decode(b, &c.Kind, &c.Red, &c.DataType, &c.Rank, &c.Interleave, &c.Swizzle, &c.Fill, &c.SharedOffset,
+		&c.Done, &c.Bytes, c.Extent[:], c.ElementStrides[:], c.Coord[:], &c.Mode, c.Lower[:], c.Upper[:], c.Offsets[:],
+		&c.Multicast, reserved[:], c.Dims[:], c.Strides[:], &c.Seed, &n)
+	if reserved != [4]int32{} {
+		return 0, fmt.Errorf("reserved words are %d", reserved)
 	}
-	long := func() (v uint64) {
-		v, b = binary.LittleEndian.Uint64(b), b[8:]
-		return v
-	}
-	for _, p := range []*int32{
-		&c.Kind, &c.Red, &c.DataType, &c.Rank, &c.Interleave, &c.Swizzle,
-		&c.Fill, &c.SharedOffset, &c.Done, &c.Bytes,
-	} {
-		*p = word()
-	}
-	for _, p := range []*[5]int32{&c.Extent, &c.ElementStrides, &c.Coord} {
-		for i := range p {
-			p[i] = word()
-		}
-	}
-	c.Mode = word()
-	for _, p := range []*[3]int32{&c.Lower, &c.Upper, &c.Offsets} {
-		for i := range p {
-			p[i] = word()
-		}
-	}
-	c.Multicast = word()
-	for range 40 - 10 - 15 - 11 {
-		if v := word(); v != 0 {
-			return 0, fmt.Errorf("reserved word is %d", v)
-		}
-	}
-	for i := range c.Dims {
-		c.Dims[i] = long()
-	}
-	for i := range c.Strides {
-		c.Strides[i] = long()
-	}
-	c.Seed = uint32(word())
-	n := uint32(word())
 	if uint64(n) > uint64(len(b)) {
 		return 0, fmt.Errorf("%d bytes left of %d of memory", len(b), n)
 	}

@@ -9,96 +9,85 @@ import (
 // Types of multiplications, as a file or record has them. Mixed ones name the type of
 // A first.
 const (
-	MMABF16         = 0
-	MMAF16          = 1
-	MMATF32         = 2
-	MMAE4M3         = 3
-	MMAE5M2         = 4
-	MMAE4M3xE5M2    = 5
-	MMAE5M2xE4M3    = 6
-	MMAF16Acc       = 100 // f16 accumulators, as in the next four
-	MMAE4M3F16      = 110
-	MMAE5M2F16      = 111
-	MMAE4M3xE5M2F16 = 112
-	MMAE5M2xE4M3F16 = 113
-	MMAS8           = 200
-	MMAU8           = 201
-	MMAS8U8         = 202
-	MMAS8Sat        = 203 // saturating
-	MMAU8S8         = 204
-	MMAB1           = 205 // bits, of which a byte holds eight, the first in its lowest place
+	WGMMABF16         = 0
+	WGMMAF16          = 1
+	WGMMATF32         = 2
+	WGMMAE4M3         = 3
+	WGMMAE5M2         = 4
+	WGMMAE4M3xE5M2    = 5
+	WGMMAE5M2xE4M3    = 6
+	WGMMAF16Acc       = 100 // f16 accumulators, as in the next four
+	WGMMAE4M3F16      = 110
+	WGMMAE5M2F16      = 111
+	WGMMAE4M3xE5M2F16 = 112
+	WGMMAE5M2xE4M3F16 = 113
+	WGMMAS8           = 200
+	WGMMAU8           = 201
+	WGMMAS8U8         = 202
+	WGMMAS8Sat        = 203 // saturating
+	WGMMAU8S8         = 204
+	WGMMAB1           = 205 // bits, of which a byte holds eight, the first in its lowest place
 )
 
 // The size of every recorded multiplication.
 const (
-	MMARows     = 64
-	MMAColumns  = 8
-	MMARowBytes = 32 // of a row of A and of a column of B
+	WGMMARows     = 64
+	WGMMAColumns  = 8
+	WGMMARowBytes = 32 // of a row of A and of a column of B
 )
 
 // accumulatorBytes maps the types to the size of an element of C and D.
 var accumulatorBytes = map[uint32]int{
-	MMABF16: 4, MMAF16: 4, MMATF32: 4, MMAE4M3: 4, MMAE5M2: 4, MMAE4M3xE5M2: 4, MMAE5M2xE4M3: 4,
-	MMAF16Acc: 2, MMAE4M3F16: 2, MMAE5M2F16: 2, MMAE4M3xE5M2F16: 2, MMAE5M2xE4M3F16: 2,
-	MMAS8: 4, MMAU8: 4, MMAS8U8: 4, MMAS8Sat: 4, MMAU8S8: 4, MMAB1: 4,
+	WGMMABF16: 4, WGMMAF16: 4, WGMMATF32: 4, WGMMAE4M3: 4, WGMMAE5M2: 4, WGMMAE4M3xE5M2: 4, WGMMAE5M2xE4M3: 4,
+	WGMMAF16Acc: 2, WGMMAE4M3F16: 2, WGMMAE5M2F16: 2, WGMMAE4M3xE5M2F16: 2, WGMMAE5M2xE4M3F16: 2,
+	WGMMAS8: 4, WGMMAU8: 4, WGMMAS8U8: 4, WGMMAS8Sat: 4, WGMMAU8S8: 4, WGMMAB1: 4,
 }
 
-// MMAs are the recorded multiplications D = A·B + C of one file, all of one type
-// and of 64 by 8 elements.
-type MMAs struct {
-	Type  uint32
-	Tiles []MMA
-}
-
-// An MMA is one recorded instruction. The elements of a row of A, and of a
+// A WGMMA is one recorded instruction of 64 by 8 elements, D = A·B + C. The elements of a row of A, and of a
 // column of B, lie side by side, little-endian.
-type MMA struct {
-	A    [MMARows][MMARowBytes]byte
-	B    [MMAColumns][MMARowBytes]byte
-	C, D [MMARows][MMAColumns]uint32 // representations, of 16 bits for f16
+type WGMMA struct {
+	Type uint32
+	A    [WGMMARows][WGMMARowBytes]byte
+	B    [WGMMAColumns][WGMMARowBytes]byte
+	C, D [WGMMARows][WGMMAColumns]uint32 // representations, of 16 bits for f16
 }
 
-// ParseMMAs reads a file wgmma_*.bin of one type.
-func ParseMMAs(data []byte) (*MMAs, error) {
+// ParseWGMMAs reads a file wgmma_*.bin of one type.
+func ParseWGMMAs(data []byte) ([]WGMMA, error) {
 	if len(data) < 8 {
 		return nil, fmt.Errorf("golden: %d bytes, want a header of 8", len(data))
 	}
-	kind, tiles := binary.LittleEndian.Uint32(data), binary.LittleEndian.Uint32(data[4:])
-	size, ok := accumulatorBytes[kind]
+	var typ, n uint32
+	at := decode(data, &typ, &n)
+	size, ok := accumulatorBytes[typ]
 	if !ok {
-		return nil, fmt.Errorf("golden: unknown type %d of multiplications", kind)
+		return nil, fmt.Errorf("golden: unknown type %d of multiplications", typ)
 	}
-	if tiles == 0 {
+	if n == 0 {
 		return nil, errors.New("golden: no multiplications")
 	}
-	perTile := MMARows*MMARowBytes + MMAColumns*MMARowBytes + 2*MMARows*MMAColumns*size
-	if want := 8 + uint64(tiles)*uint64(perTile); uint64(len(data)) != want {
-		return nil, fmt.Errorf("golden: %d bytes, want %d for %d multiplications of type %d",
-			len(data), want, tiles, kind)
+	each := WGMMARows*WGMMARowBytes + WGMMAColumns*WGMMARowBytes + 2*WGMMARows*WGMMAColumns*size
+	if want := 8 + uint64(n)*uint64(each); uint64(len(data)) != want {
+		return nil, fmt.Errorf("golden: %d bytes, want %d for %d multiplications of type %d", len(data), want, n, typ)
 	}
-	m := &MMAs{Type: kind, Tiles: make([]MMA, tiles)}
-	at := data[8:]
-	for t := range m.Tiles {
-		for i := range MMARows {
-			at = at[copy(m.Tiles[t].A[i][:], at):]
-		}
+	all := make([]WGMMA, n)
+	for i := range all {
+		all[i].Type, at = typ, decode(at, &all[i].A)
 	}
-	for t := range m.Tiles {
-		for j := range MMAColumns {
-			at = at[copy(m.Tiles[t].B[j][:], at):]
-		}
+	for i := range all {
+		at = decode(at, &all[i].B)
 	}
-	for t := range m.Tiles {
-		at = accumulators(&m.Tiles[t].C, at, size)
+	for i := range all {
+		at = accumulators(&all[i].C, at, size)
 	}
-	for t := range m.Tiles {
-		at = accumulators(&m.Tiles[t].D, at, size)
+	for i := range all {
+		at = accumulators(&all[i].D, at, size)
 	}
-	return m, nil
+	return all, nil
 }
 
 // accumulators reads a tile of elements of size bytes and returns what follows.
-func accumulators(dst *[MMARows][MMAColumns]uint32, b []byte, size int) []byte {
+func accumulators(dst *[WGMMARows][WGMMAColumns]uint32, b []byte, size int) []byte {
 	for i := range dst {
 		for j := range dst[i] {
 			if size == 2 {
@@ -140,13 +129,7 @@ type DescriptorCase struct {
 
 // Element returns the integer in the element i of shared memory, counted in
 // bf16 elements of 2 bytes from address 0.
-func (c *DescriptorCase) Element(i uint32) int { return int(hashed(i, c.Seed)%17) - 8 }
-
-func hashed(i, seed uint32) uint32 {
-	x := i*2654435761 + seed*40503
-	x = (x>>16 ^ x) * 0x45d9f3b
-	return x>>16 ^ x
-}
+func (c *DescriptorCase) Element(i uint32) int { return int(hash(i, c.Seed, 1)%17) - 8 }
 
 const (
 	descriptorHeader = 16 * 4
@@ -166,9 +149,7 @@ func (c *DescriptorCase) parse(b []byte) (int, error) {
 		return 0, fmt.Errorf("%d bytes left of a record of at least %d", len(b), descriptorHeader)
 	}
 	var h [16]uint32
-	for i := range h {
-		h[i] = binary.LittleEndian.Uint32(b[4*i:])
-	}
+	rest := decode(b, h[:])
 	switch {
 	case h[0] < 8 || h[0] > 256 || h[0]%8 != 0:
 		return 0, fmt.Errorf("n %d is not a multiple of 8 in 8 to 256", h[0])
@@ -188,14 +169,12 @@ func (c *DescriptorCase) parse(b []byte) (int, error) {
 			return 0, err
 		}
 	}
-	size := descriptorHeader + MMARows*c.N*2
+	size := descriptorHeader + WGMMARows*c.N*2
 	if len(b) < size {
 		return 0, fmt.Errorf("%d bytes left of a record of %d", len(b), size)
 	}
-	c.D = make([]int16, MMARows*c.N)
-	for i := range c.D {
-		c.D[i] = int16(binary.LittleEndian.Uint16(b[descriptorHeader+2*i:]))
-	}
+	c.D = make([]int16, WGMMARows*c.N)
+	decode(rest, c.D)
 	return size, nil
 }
 

@@ -7,24 +7,24 @@ import (
 	"testing"
 )
 
-// encodeMMAs is the writer that ParseMMAs reads.
-func encodeMMAs(m *MMAs) []byte {
-	b := binary.LittleEndian.AppendUint32(nil, m.Type)
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(m.Tiles)))
-	for t := range m.Tiles {
-		for i := range m.Tiles[t].A {
-			b = append(b, m.Tiles[t].A[i][:]...)
+// encodeWGMMAs is the writer that ParseWGMMAs reads.
+func encodeWGMMAs(all []WGMMA) []byte {
+	b := binary.LittleEndian.AppendUint32(nil, all[0].Type)
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(all)))
+	for t := range all {
+		for i := range all[t].A {
+			b = append(b, all[t].A[i][:]...)
 		}
 	}
-	for t := range m.Tiles {
-		for j := range m.Tiles[t].B {
-			b = append(b, m.Tiles[t].B[j][:]...)
+	for t := range all {
+		for j := range all[t].B {
+			b = append(b, all[t].B[j][:]...)
 		}
 	}
-	put := func(c *[MMARows][MMAColumns]uint32) {
+	put := func(c *[WGMMARows][WGMMAColumns]uint32) {
 		for i := range c {
 			for _, v := range c[i] {
-				if accumulatorBytes[m.Type] == 2 {
+				if accumulatorBytes[all[0].Type] == 2 {
 					b = binary.LittleEndian.AppendUint16(b, uint16(v))
 				} else {
 					b = binary.LittleEndian.AppendUint32(b, v)
@@ -32,11 +32,11 @@ func encodeMMAs(m *MMAs) []byte {
 			}
 		}
 	}
-	for t := range m.Tiles {
-		put(&m.Tiles[t].C)
+	for t := range all {
+		put(&all[t].C)
 	}
-	for t := range m.Tiles {
-		put(&m.Tiles[t].D)
+	for t := range all {
+		put(&all[t].D)
 	}
 	return b
 }
@@ -64,22 +64,24 @@ func encodeDescriptor(c *DescriptorCase) []byte {
 	return b
 }
 
-func sampleMMAs(kind uint32) *MMAs {
-	m := &MMAs{Type: kind, Tiles: make([]MMA, 2)}
+func sampleWGMMAs(kind uint32) []WGMMA {
+	all := make([]WGMMA, 2)
 	v := uint32(1)
 	next := func() uint32 { v = v*1664525 + 1013904223; return v >> 16 }
-	for t := range m.Tiles {
-		for i := range MMARows {
-			for k := range MMARowBytes {
-				m.Tiles[t].A[i][k] = byte(next())
-				m.Tiles[t].B[i%MMAColumns][k] = byte(next())
+	for t := range all {
+		m := &all[t]
+		m.Type = kind
+		for i := range WGMMARows {
+			for k := range WGMMARowBytes {
+				m.A[i][k] = byte(next())
+				m.B[i%WGMMAColumns][k] = byte(next())
 			}
-			for j := range MMAColumns {
-				m.Tiles[t].C[i][j], m.Tiles[t].D[i][j] = next(), next()
+			for j := range WGMMAColumns {
+				m.C[i][j], m.D[i][j] = next(), next()
 			}
 		}
 	}
-	return m
+	return all
 }
 
 func sampleDescriptor() *DescriptorCase {
@@ -87,7 +89,7 @@ func sampleDescriptor() *DescriptorCase {
 		N: 16, Seed: 0xdeadbeef,
 		A: MatrixDescriptor{Start: 1024, LBO: 16, SBO: 262128, Swizzle: 1, BaseOffset: 7, MNMajor: true},
 		B: MatrixDescriptor{Start: 48, LBO: 0, SBO: 512, Swizzle: 3},
-		D: make([]int16, MMARows*16),
+		D: make([]int16, WGMMARows*16),
 	}
 	for i := range c.D {
 		c.D[i] = int16(31*i - 4000)
@@ -95,48 +97,48 @@ func sampleDescriptor() *DescriptorCase {
 	return c
 }
 
-func TestMMAs(t *testing.T) {
+func TestWGMMAs(t *testing.T) {
 	for kind := range accumulatorBytes {
-		data := encodeMMAs(sampleMMAs(kind))
-		got, err := ParseMMAs(data)
+		data := encodeWGMMAs(sampleWGMMAs(kind))
+		got, err := ParseWGMMAs(data)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Type != kind || len(got.Tiles) != 2 || !bytes.Equal(encodeMMAs(got), data) {
+		if len(got) != 2 || got[1].Type != kind || !bytes.Equal(encodeWGMMAs(got), data) {
 			t.Errorf("type %d: the tiles read encode to other bytes", kind)
 		}
 		for _, n := range []int{0, 4, 7, 8, 9, len(data) / 2, len(data) - 1} {
-			if _, err := ParseMMAs(data[:n]); err == nil {
+			if _, err := ParseWGMMAs(data[:n]); err == nil {
 				t.Errorf("type %d: no error when cut to %d of %d bytes", kind, n, len(data))
 			}
 		}
-		if _, err := ParseMMAs(append(data, 0)); err == nil {
+		if _, err := ParseWGMMAs(append(data, 0)); err == nil {
 			t.Errorf("type %d: no error for a byte too many", kind)
 		}
 	}
-	data := encodeMMAs(sampleMMAs(MMABF16))
+	data := encodeWGMMAs(sampleWGMMAs(WGMMABF16))
 	for name, change := range map[string]func([]byte){
 		"type":         func(b []byte) { b[0] = 7 },
 		"no tiles":     func(b []byte) { b[4] = 0 },
 		"more tiles":   func(b []byte) { b[4] = 3 },
 		"most tiles":   func(b []byte) { copy(b[4:], "\xff\xff\xff\xff") },
-		"narrow C":     func(b []byte) { b[0] = MMAF16Acc },
+		"narrow C":     func(b []byte) { b[0] = WGMMAF16Acc },
 		"tiles modulo": func(b []byte) { b[7] = 0x80 },
 	} {
 		broken := bytes.Clone(data)
 		change(broken)
-		if _, err := ParseMMAs(broken); err == nil {
+		if _, err := ParseWGMMAs(broken); err == nil {
 			t.Errorf("no error with a broken header: %s", name)
 		}
 	}
-	if _, err := ParseMMAs([]byte{0, 0, 0, 0, 0, 0, 0, 0}); err == nil {
+	if _, err := ParseWGMMAs([]byte{0, 0, 0, 0, 0, 0, 0, 0}); err == nil {
 		t.Error("no error for a file of no tiles")
 	}
 }
 
 func TestDescriptors(t *testing.T) {
 	a, b := sampleDescriptor(), sampleDescriptor()
-	b.N, b.D, b.Sparse, b.Selector = 8, b.D[:8*MMARows], true, 1
+	b.N, b.D, b.Sparse, b.Selector = 8, b.D[:8*WGMMARows], true, 1
 	data := append(encodeDescriptor(a), encodeDescriptor(b)...)
 	got, err := ParseDescriptors(data)
 	if err != nil {
@@ -190,17 +192,17 @@ func TestDescriptorElement(t *testing.T) {
 	}
 }
 
-func FuzzParseMMAs(f *testing.F) {
-	f.Add(encodeMMAs(sampleMMAs(MMABF16)))
-	f.Add(encodeMMAs(sampleMMAs(MMAF16Acc)))
-	f.Add(encodeMMAs(sampleMMAs(MMAS8))[:100])
+func FuzzParseWGMMAs(f *testing.F) {
+	f.Add(encodeWGMMAs(sampleWGMMAs(WGMMABF16)))
+	f.Add(encodeWGMMAs(sampleWGMMAs(WGMMAF16Acc)))
+	f.Add(encodeWGMMAs(sampleWGMMAs(WGMMAS8))[:100])
 	f.Fuzz(func(t *testing.T, data []byte) {
-		m, err := ParseMMAs(data)
+		all, err := ParseWGMMAs(data)
 		if err != nil {
 			return
 		}
-		if !bytes.Equal(encodeMMAs(m), data) {
-			t.Errorf("%d tiles encode to other bytes than they were read from", len(m.Tiles))
+		if !bytes.Equal(encodeWGMMAs(all), data) {
+			t.Errorf("%d tiles encode to other bytes than they were read from", len(all))
 		}
 	})
 }
@@ -224,7 +226,7 @@ func FuzzParseDescriptors(f *testing.F) {
 			data = append(data, h...)
 			if len(h) == descriptorHeader {
 				n := min(binary.LittleEndian.Uint32(h), 256)
-				data = append(data, bytes.Repeat(h[12:14], int(MMARows*n))...)
+				data = append(data, bytes.Repeat(h[12:14], int(WGMMARows*n))...)
 			}
 		}
 		data = data[:len(data)-min(max(cut, 0), len(data))]

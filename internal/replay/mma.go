@@ -9,7 +9,7 @@ import (
 )
 
 // MMA does a record of an mma.sync, and says how an element of D differs from the GPU's, or "".
-func MMA(r *golden.MMASync) (string, error) {
+func MMA(r *golden.MMA) (string, error) {
 	op, err := mma.Parse(r.Op)
 	if err != nil {
 		return "", err

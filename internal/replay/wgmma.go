@@ -12,33 +12,33 @@ import (
 
 // instructions maps the types of multiplications to the instruction.
 var instructions = map[uint32]wgmma.Op{
-	golden.MMABF16:         {Kind: wgmma.BF16F32},
-	golden.MMAF16:          {Kind: wgmma.F16F32},
-	golden.MMATF32:         {Kind: wgmma.TF32F32},
-	golden.MMAE4M3:         {Kind: wgmma.E4M3F32},
-	golden.MMAE5M2:         {Kind: wgmma.E5M2F32},
-	golden.MMAE4M3xE5M2:    {Kind: wgmma.E4M3E5M2F32},
-	golden.MMAE5M2xE4M3:    {Kind: wgmma.E5M2E4M3F32},
-	golden.MMAF16Acc:       {Kind: wgmma.F16F16},
-	golden.MMAE4M3F16:      {Kind: wgmma.E4M3F16},
-	golden.MMAE5M2F16:      {Kind: wgmma.E5M2F16},
-	golden.MMAE4M3xE5M2F16: {Kind: wgmma.E4M3E5M2F16},
-	golden.MMAE5M2xE4M3F16: {Kind: wgmma.E5M2E4M3F16},
-	golden.MMAS8:           {Kind: wgmma.S8S32},
-	golden.MMAU8:           {Kind: wgmma.U8S32},
-	golden.MMAS8U8:         {Kind: wgmma.S8U8S32},
-	golden.MMAU8S8:         {Kind: wgmma.U8S8S32},
-	golden.MMAS8Sat:        {Kind: wgmma.S8S32, Saturate: true},
-	golden.MMAB1:           {Kind: wgmma.B1S32},
+	golden.WGMMABF16:         {Kind: wgmma.BF16F32},
+	golden.WGMMAF16:          {Kind: wgmma.F16F32},
+	golden.WGMMATF32:         {Kind: wgmma.TF32F32},
+	golden.WGMMAE4M3:         {Kind: wgmma.E4M3F32},
+	golden.WGMMAE5M2:         {Kind: wgmma.E5M2F32},
+	golden.WGMMAE4M3xE5M2:    {Kind: wgmma.E4M3E5M2F32},
+	golden.WGMMAE5M2xE4M3:    {Kind: wgmma.E5M2E4M3F32},
+	golden.WGMMAF16Acc:       {Kind: wgmma.F16F16},
+	golden.WGMMAE4M3F16:      {Kind: wgmma.E4M3F16},
+	golden.WGMMAE5M2F16:      {Kind: wgmma.E5M2F16},
+	golden.WGMMAE4M3xE5M2F16: {Kind: wgmma.E4M3E5M2F16},
+	golden.WGMMAE5M2xE4M3F16: {Kind: wgmma.E5M2E4M3F16},
+	golden.WGMMAS8:           {Kind: wgmma.S8S32},
+	golden.WGMMAU8:           {Kind: wgmma.U8S32},
+	golden.WGMMAS8U8:         {Kind: wgmma.S8U8S32},
+	golden.WGMMAU8S8:         {Kind: wgmma.U8S8S32},
+	golden.WGMMAS8Sat:        {Kind: wgmma.S8S32, Saturate: true},
+	golden.WGMMAB1:           {Kind: wgmma.B1S32},
 }
 
-// Instruction returns the instruction of a type of multiplications.
-func Instruction(typ uint32) (wgmma.Op, error) {
+// instruction returns the instruction of a type of multiplications.
+func instruction(typ uint32) (wgmma.Op, error) {
 	op, ok := instructions[typ]
 	if !ok {
 		return op, fmt.Errorf("no instruction for type %d", typ)
 	}
-	op.N = golden.MMAColumns
+	op.N = golden.WGMMAColumns
 	return op, nil
 }
 
@@ -58,13 +58,17 @@ func sparse(meta wgmma.Metadata, selector int) issue {
 
 // WGMMA executes a recorded instruction with A in shared memory and in registers, and says how D differs from the
 // GPU's, or "".
-func WGMMA(op wgmma.Op, m *golden.MMA) (string, error) {
+func WGMMA(m *golden.WGMMA) (string, error) {
+	op, err := instruction(m.Type)
+	if err != nil {
+		return "", err
+	}
 	return multiply(op, &tiles{rowsOf(m.A[:]), rowsOf(m.B[:]), 0, 0, &m.C, &m.D}, dense)
 }
 
 // SparseWGMMA is WGMMA for a sparse instruction, with the swizzles that were recorded.
-func SparseWGMMA(m *golden.SparseMMA) (string, error) {
-	op, err := Instruction(m.Type)
+func SparseWGMMA(m *golden.SparseWGMMA) (string, error) {
+	op, err := instruction(m.Type)
 	if err != nil {
 		return "", err
 	}
@@ -77,14 +81,14 @@ func SparseWGMMA(m *golden.SparseMMA) (string, error) {
 type tiles struct {
 	a, b               [][]byte
 	swizzleA, swizzleB uint32
-	c, d               *[golden.MMARows][golden.MMAColumns]uint32
+	c, d               *[golden.WGMMARows][golden.WGMMAColumns]uint32
 }
 
-func rowsOf[T [golden.MMARowBytes]byte | [golden.SparseRowBytes]byte](rows []T) [][]byte {
+func rowsOf[T [golden.WGMMARowBytes]byte | [golden.SparseRowBytes]byte](rows []T) [][]byte {
 	list := make([][]byte, len(rows))
 	for i := range rows {
 		switch row := any(&rows[i]).(type) {
-		case *[golden.MMARowBytes]byte:
+		case *[golden.WGMMARowBytes]byte:
 			list[i] = row[:]
 		case *[golden.SparseRowBytes]byte:
 			list[i] = row[:]

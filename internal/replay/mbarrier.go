@@ -1,4 +1,4 @@
-package main
+package replay
 
 import (
 	"errors"
@@ -23,7 +23,8 @@ type script struct {
 	tokens []held
 }
 
-func replayScript(ops *[]golden.BarrierOp) (string, error) {
+// Script does what was done on an mbarrier, and says how what it returns differs from the GPU's, or "".
+func Script(ops *[]golden.BarrierOp) (string, error) {
 	s := script{tokens: make([]held, len(*ops))}
 	for i, op := range *ops {
 		got, compare, err := s.do(i, op)
@@ -63,11 +64,11 @@ func (s *script) do(i int, op golden.BarrierOp) (got uint64, compare bool, err e
 		if s.phase-h.phase > 1 {
 			return 0, false, nil // out of contract: the GPU's answer means nothing
 		}
-		return bit(b.TestWait(h.token)), true, nil
+		return uint64(bit(b.TestWait(h.token))), true, nil
 	case "test_wait_parity":
-		return bit(b.TestWaitParity(uint32(op.Arg))), true, nil
+		return uint64(bit(b.TestWaitParity(uint32(op.Arg)))), true, nil
 	case "try_wait_parity":
-		return bit(b.TryWaitParity(uint32(op.Arg), time.Nanosecond)), true, nil
+		return uint64(bit(b.TryWaitParity(uint32(op.Arg), time.Nanosecond))), true, nil
 	case "pending_count":
 		return uint64(s.tokens[op.Arg].token.Pending()), true, nil
 	case "arrive":
@@ -99,11 +100,4 @@ func (s *script) look() {
 		s.phase++
 	}
 	s.bar.TestWaitParity(uint32(s.phase+1) & 1)
-}
-
-func bit(b bool) uint64 {
-	if b {
-		return 1
-	}
-	return 0
 }

@@ -10,11 +10,7 @@ import (
 // recorded reads the records of a file.
 func recorded[T any](t *testing.T, name string, parse func([]byte) ([]T, error)) []T {
 	t.Helper()
-	data, err := golden.Read("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	records, err := parse(data)
+	records, err := golden.Records("testdata/"+name, parse)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +19,7 @@ func recorded[T any](t *testing.T, name string, parse func([]byte) ([]T, error))
 
 // Sparse instructions of every kind give the recorded bits, with A in shared memory and in registers.
 func TestGoldenSparse(t *testing.T) {
-	records := recorded(t, "wgmma_sp.bin.gz", golden.ParseSparseMMAs)
+	records := recorded(t, "wgmma_sp.bin.gz", golden.ParseSparseWGMMAs)
 	types, variants, swizzles, special := map[uint32]int{}, map[[3]any]int{}, map[uint32]int{}, 0
 	for i := range records {
 		m := &records[i]
@@ -48,22 +44,48 @@ func TestGoldenSparse(t *testing.T) {
 	}
 }
 
-// Descriptors of sparse instructions read what the hardware read.
-func TestGoldenSparseDescriptors(t *testing.T) {
-	cases := recorded(t, "wgmma_sp_desc.bin.gz", golden.ParseDescriptors)
+// Every recorded descriptor, by way of its 64-bit form, reads the operands that the hardware read, of 4 swizzles,
+// K-major and MN-major.
+func TestGoldenDescriptors(t *testing.T) {
+	cases := replayDescriptors(t, "wgmma_desc.bin.gz", 150)
 	seen := map[[2]any]int{}
-	for i := range cases {
-		c := &cases[i]
-		if text, err := replay.Descriptor(c); text != "" || err != nil {
-			t.Errorf("case %d: %s %v", i, text, err)
+	for _, c := range cases {
+		seen[[2]any{c.A.Swizzle, c.A.MNMajor}]++
+		seen[[2]any{c.B.Swizzle, c.B.MNMajor}]++
+		if c.Sparse {
+			t.Error("a case is sparse")
 		}
-		if !c.Sparse {
-			t.Errorf("case %d is dense", i)
-		}
+	}
+	if len(seen) != 8 {
+		t.Errorf("%d layouts in the file: %v", len(seen), seen)
+	}
+}
+
+// Descriptors of sparse instructions do so too.
+func TestGoldenSparseDescriptors(t *testing.T) {
+	cases := replayDescriptors(t, "wgmma_sp_desc.bin.gz", 57)
+	seen := map[[2]any]int{}
+	for _, c := range cases {
 		seen[[2]any{c.B.Swizzle, c.B.MNMajor}]++
 		seen[[2]any{"A", c.A.MNMajor}]++
+		if !c.Sparse {
+			t.Error("a case is dense")
+		}
 	}
-	if len(cases) != 57 || len(seen) != 10 {
-		t.Errorf("%d cases, layouts %v", len(cases), seen)
+	if len(seen) != 10 {
+		t.Errorf("%d layouts in the file: %v", len(seen), seen)
 	}
+}
+
+func replayDescriptors(t *testing.T, name string, want int) []golden.DescriptorCase {
+	cases := recorded(t, name, golden.ParseDescriptors)
+	if len(cases) != want {
+		t.Errorf("%d cases, want %d", len(cases), want)
+	}
+	for i := range cases {
+		if text, err := replay.Descriptor(&cases[i]); text != "" || err != nil {
+			t.Errorf("case %d: %s %v", i, text, err)
+		}
+	}
+	return cases
 }
