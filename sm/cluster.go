@@ -1,10 +1,8 @@
 package sm
 
 import (
-	"slices"
 	"sync"
 	"sync/atomic"
-	"unsafe"
 
 	"example.com/leafhopper/internal/race"
 )
@@ -170,106 +168,5 @@ func (c *cluster) wakeAll() {
 	defer c.mu.Unlock()
 	for r := range c.runners {
 		r.nudge()
-	}
-}
-
-// count adds n to those that are active, and returns how many there are. The race detector
-// is not to believe that whoever is counted later comes after those before.
-func (c *cluster) count(n int64) int64 {
-	race.Hide()
-	defer race.Show()
-	c.launch.active.Add(n)
-	return c.active.Add(n)
-}
-
-// progressed counts an event that may end a wait.
-func (c *cluster) progressed() {
-	race.Hide()
-	c.progress.Add(1)
-	race.Show()
-}
-
-// idle counts that a runner or a copy is active no more.
-func (c *cluster) idle() {
-	race.Hide()
-	c.launch.settled.Add(1)
-	race.Show()
-	c.rest()
-}
-
-// rest is idle for a runner that dozes, and has done nothing since it looked.
-func (c *cluster) rest() {
-	l := c.launch
-	race.Release(unsafe.Pointer(c))
-	race.Release(unsafe.Pointer(l))
-	if c.count(-1) == 0 && !l.stopped() && c.dead() {
-		race.Acquire(unsafe.Pointer(c))
-		l.deadlock(c)
-	}
-	l.rest()
-}
-
-// rest stops the launch if all that has begun waits, some for grid.sync.
-func (l *launch) rest() {
-	if l.Cooperative && !l.stopped() && l.dead() {
-		race.Acquire(unsafe.Pointer(l))
-		l.deadlock(l.all...)
-	}
-}
-
-// deadlocked is far below what runners and copies that still come count.
-const deadlocked = -1 << 40
-
-// dead reports whether nobody can go on, grid.sync or not.
-func (c *cluster) dead() bool {
-	return !c.grid.awaited() && c.looked() && c.active.CompareAndSwap(0, deadlocked)
-}
-
-// dead reports whether nobody can go on, and some wait for grid.sync.
-func (l *launch) dead() bool {
-	return l.busy() == 0 &&
-		slices.ContainsFunc(l.all, func(c *cluster) bool { return c.grid.awaited() }) &&
-		!slices.ContainsFunc(l.all, func(c *cluster) bool { return !c.looked() }) &&
-		l.active.CompareAndSwap(0, deadlocked)
-}
-
-// looked reports whether those that doze have looked again since the last of the others, in any cluster, has come to
-// its end or to a wait: they may see what it has done in global memory.
-func (c *cluster) looked() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	race.Hide()
-	defer race.Show()
-	for r := range c.runners {
-		if r.dozing.Load() && (c.launch.active.Load() > 0 || r.looked.Load() != c.changes()) {
-			return false
-		}
-	}
-	return true
-}
-
-// resume counts r, which has dozed, as active again. It does not return if a deadlock has been found.
-func (c *cluster) resume(r *runner) {
-	race.Hide()
-	if !raise(&c.launch.active) || !raise(&c.active) {
-		<-r.wake
-		race.Show()
-		r.unwind()
-	}
-	r.dozing.Store(false)
-	r.looked.Store(c.changes())
-	race.Show()
-}
-
-// changes counts what agents of the cluster that look again may find changed.
-func (c *cluster) changes() int64 { return c.launch.settled.Load() + c.progress.Load() }
-
-// raise counts one more that is active, unless a deadlock has been found.
-func raise(active *atomic.Int64) bool {
-	for {
-		n := active.Load()
-		if n < 0 || active.CompareAndSwap(n, n+1) {
-			return n >= 0
-		}
 	}
 }

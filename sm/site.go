@@ -116,6 +116,28 @@ func (s site) String() string {
 	return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
 }
 
+// A mark says who did something last, and where.
+type mark struct {
+	agent *agent
+	site  site
+}
+
+func (a *agent) mark() mark { return mark{a, a.run.site} }
+
+// deed is the mark of what others may wait for: an arrival, a copy, a store. What the agent has tried in vain before
+// may have been in vain for want of it.
+func (a *agent) deed() mark {
+	a.run.polls = 0
+	return a.mark()
+}
+
+func (k mark) String() string {
+	if k.agent == nil {
+		return "nobody"
+	}
+	return fmt.Sprintf("%s at %v", k.agent.inCluster(), k.site)
+}
+
 // A declaration is a call of Barriers or Shared. Reports name what it returned as the
 // kernel does.
 type declaration struct {

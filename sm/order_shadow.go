@@ -202,12 +202,12 @@ func (a *agent) access(c *cta, at, n int, number uint32) {
 	for i, x := range cells {
 		if i == 0 || x != was {
 			was = x
-			if conflict, with := o.judge(h, x, number); conflict > fine {
+			if disorder, with := o.judge(h, x, number); disorder > fine {
 				end := i + 1
 				for end < n && cells[end] == x {
 					end++
 				}
-				a.disordered(conflict, c, at+i, at+end, number, with)
+				a.disordered(disorder, c, at+i, at+end, number, with)
 			}
 			now = o.after(h, x, number)
 		}
@@ -215,20 +215,9 @@ func (a *agent) access(c *cta, at, n int, number uint32) {
 	}
 }
 
-// A conflict is what is wrong with an access.
-type conflict uint8
-
-const (
-	fine conflict = iota
-	unwritten
-	unordered
-	unfenced
-	misread
-)
-
 // judge says whether the access of a byte that h's agent begins comes after those before that it must come after, and
 // if not which.
-func (o *order) judge(h *history, x cell, number uint32) (conflict, uint32) {
+func (o *order) judge(h *history, x cell, number uint32) (disorder, uint32) {
 	e, last := o.events[number], uint32(x)
 	w, readers := o.events[last], uint32(x>>toReader)
 	if last == nobody && e.manner&(writes|combines) != writes && e.manner&sets == 0 {

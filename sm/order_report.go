@@ -2,9 +2,20 @@ package sm
 
 import "fmt"
 
+// A disorder is what is wrong with an access.
+type disorder uint8
+
+const (
+	fine disorder = iota
+	unwritten
+	unordered
+	unfenced
+	misread
+)
+
 // disordered is called for what is wrong with an access that a begins, of the bytes from to end-1 of c's shared memory,
 // after or because of another event.
-func (a *agent) disordered(what conflict, c *cta, from, end int, number, with uint32) {
+func (a *agent) disordered(what disorder, c *cta, from, end int, number, with uint32) {
 	o := c.cluster.order
 	switch w := o.events[with]; what {
 	case unwritten:
