@@ -163,13 +163,18 @@ func Shared[T any](b *Block, n, align int) *Array[T] {
 		c.body.fail(RuleShared, "alignment %d, want a power of two up to %d", align, swizzlePeriod)
 	}
 	offset := c.reserve(n*size, max(align, t.Align()))
-	c.declared = &declaration{site: c.main.site, call: "Shared", before: c.declared, at: offset, size: size, n: n}
-	c.place(offset)
+	c.keep("Shared", offset, size, n)
 	a := &Array[T]{cta: c, home: c, offset: offset, n: n, decl: c.declared, data: elements[T](c, offset, n)}
 	if c.launch.Check {
 		fillNaN(a.data)
 	}
 	return a
+}
+
+// keep notes a declaration, by a call of that name, of n elements of size bytes.
+func (c *cta) keep(call string, offset, size, n int) {
+	c.declared = &declaration{site: c.main.site, call: call, before: c.declared, at: offset, size: size, n: n}
+	c.place(offset)
 }
 
 // elements is c's shared memory from offset on as values of T.

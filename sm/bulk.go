@@ -35,8 +35,8 @@ func NewTensorMap[T any](data []T, cfg tile.Config) (*tile.TensorMap, error) {
 			cfg.Strides = append(cfg.Strides, stride)
 		}
 	}
-	g := global(data)
-	cfg.Global, cfg.Address = g.Bytes, g.Address
+	r := global(data)
+	cfg.Global, cfg.Address = r.Bytes, r.Address
 	return tile.NewTensorMap(cfg)
 }
 
@@ -45,26 +45,26 @@ func NewTensorMap[T any](data []T, cfg tile.Config) (*tile.TensorMap, error) {
 // cp.async.bulk).
 func LoadBulk[T any](t *Thread, dst *Array[T], src []T, bar *Barrier) {
 	t.use("LoadBulk")
-	g := t.own(dst, "destination")
+	r := t.own(dst, "destination")
 	from := global(src)
-	t.holds(g, "destination", len(from.Bytes))
-	b := t.bar(bar, g.cta)
+	t.holds(r, "destination", len(from.Bytes))
+	b := t.bar(bar, r.cta)
 	t.arriving(b)
-	t.flight.into = area{cta: g.cta, at: g.offset, n: len(from.Bytes)}
-	t.check(t.bulk.LoadBulk(g.cta.shared(), g.offset, from, 0, len(from.Bytes), b.b))
+	t.flight.into = area{cta: r.cta, at: r.offset, n: len(from.Bytes)}
+	t.check(t.bulk.LoadBulk(r.cta.shared(), r.offset, from, 0, len(from.Bytes), b.b))
 }
 
 // LoadBulkMulticast is LoadBulk to dst's address in every CTA of mask, as
 // [Thread.LoadTensorMulticast] does.
 func LoadBulkMulticast[T any](t *Thread, dst *Array[T], src []T, bar *Barrier, mask uint16) {
 	t.use("LoadBulkMulticast")
-	g := t.own(dst, "destination")
+	r := t.own(dst, "destination")
 	from := global(src)
-	t.holds(g, "destination", len(from.Bytes))
+	t.holds(r, "destination", len(from.Bytes))
 	for _, b := range t.receivers(mask, bar) {
 		t.arriving(b)
-		t.flight.into = area{cta: b.cta, at: g.offset, n: len(from.Bytes)}
-		t.check(t.bulk.LoadBulk(b.cta.shared(), g.offset, from, 0, len(from.Bytes), b.b))
+		t.flight.into = area{cta: b.cta, at: r.offset, n: len(from.Bytes)}
+		t.check(t.bulk.LoadBulk(b.cta.shared(), r.offset, from, 0, len(from.Bytes), b.b))
 	}
 }
 
@@ -72,25 +72,25 @@ func LoadBulkMulticast[T any](t *Thread, dst *Array[T], src []T, bar *Barrier, m
 // group that is committed next (PTX cp.async.bulk.global.shared::cta).
 func StoreBulk[T any](t *Thread, dst []T, src *Array[T]) {
 	t.use("StoreBulk")
-	g := t.own(src, "source")
+	r := t.own(src, "source")
 	to := global(dst)
-	t.holds(g, "source", len(to.Bytes))
-	t.flight.from = area{cta: g.cta, at: g.offset, n: len(to.Bytes)}
-	t.check(t.bulk.StoreBulk(to, 0, g.cta.shared(), g.offset, len(to.Bytes)))
+	t.holds(r, "source", len(to.Bytes))
+	t.flight.from = area{cta: r.cta, at: r.offset, n: len(to.Bytes)}
+	t.check(t.bulk.StoreBulk(to, 0, r.cta.shared(), r.offset, len(to.Bytes)))
 }
 
 // StoreReduceBulk is StoreBulk that combines each element with dst's (PTX
 // cp.reduce.async.bulk.global.shared::cta). See [tile.ReduceBulk].
 func StoreReduceBulk[T any](t *Thread, op tile.ReduceOp, dst []T, src *Array[T]) {
 	t.use("StoreReduceBulk")
-	g := t.own(src, "source")
+	r := t.own(src, "source")
 	to := global(dst)
-	t.holds(g, "source", len(to.Bytes))
-	if !g.typed {
+	t.holds(r, "source", len(to.Bytes))
+	if !r.typed {
 		t.fail(RuleBytes, "%T has no elements that a copy can combine", src)
 	}
-	t.flight.from = area{cta: g.cta, at: g.offset, n: len(to.Bytes)}
-	t.check(t.bulk.ReduceBulk(to, 0, op, g.typ, g.cta.shared(), g.offset, len(to.Bytes)))
+	t.flight.from = area{cta: r.cta, at: r.offset, n: len(to.Bytes)}
+	t.check(t.bulk.ReduceBulk(to, 0, op, r.typ, r.cta.shared(), r.offset, len(to.Bytes)))
 }
 
 // PrefetchBulk is the hint that src will be loaded, a multiple of 16 bytes at one of 16 (PTX
@@ -102,9 +102,9 @@ func PrefetchBulk[T any](t *Thread, src []T) {
 }
 
 // holds reports a region that is smaller than what a copy moves.
-func (t *Thread) holds(g region, what string, bytes int) {
-	if bytes > g.bytes {
-		t.fail(RuleBytes, "%d bytes in a %s of %d", bytes, what, g.bytes)
+func (t *Thread) holds(r region, what string, bytes int) {
+	if bytes > r.bytes {
+		t.fail(RuleBytes, "%d bytes in a %s of %d", bytes, what, r.bytes)
 	}
 }
 
@@ -151,23 +151,23 @@ func StoreAsync[T any](t *Thread, dst *Array[T], v T, bar *Barrier) {
 	if n := len(bytes); n != 4 && n != 8 && n != 16 {
 		t.fail(RuleBytes, "%T has %d bytes, st.async stores 4, 8 or 16", v, n)
 	}
-	g := t.operand(dst, "destination")
-	t.holds(g, "destination", len(bytes))
-	b := t.bar(bar, g.cta)
+	r := t.operand(dst, "destination")
+	t.holds(r, "destination", len(bytes))
+	b := t.bar(bar, r.cta)
 	t.arriving(b)
-	t.flight.into = area{cta: g.cta, at: g.offset, n: len(bytes)}
-	t.check(t.bulk.StoreAsync(g.cta.shared(), g.offset, bytes, b.b))
+	t.flight.into = area{cta: r.cta, at: r.offset, n: len(bytes)}
+	t.check(t.bulk.StoreAsync(r.cta.shared(), r.offset, bytes, b.b))
 }
 
 // ReduceAsync combines v with dst's first element, in any CTA of the cluster, and completes
 // its bytes on bar, a barrier of that CTA (PTX red.async).
 func ReduceAsync[T uint32 | int32 | uint64](t *Thread, op tile.ReduceOp, dst *Array[T], v T, bar *Barrier) {
 	t.use("ReduceAsync")
-	g := t.operand(dst, "destination")
+	r := t.operand(dst, "destination")
 	bytes := global([]T{v}).Bytes
-	t.holds(g, "destination", len(bytes))
-	b := t.bar(bar, g.cta)
+	t.holds(r, "destination", len(bytes))
+	b := t.bar(bar, r.cta)
 	t.arriving(b)
-	t.flight.into = area{cta: g.cta, at: g.offset, n: len(bytes), how: combines}
-	t.check(t.bulk.ReduceAsync(g.cta.shared(), g.offset, op, g.typ, bytes, b.b))
+	t.flight.into = area{cta: r.cta, at: r.offset, n: len(bytes), how: combines}
+	t.check(t.bulk.ReduceAsync(r.cta.shared(), r.offset, op, r.typ, bytes, b.b))
 }

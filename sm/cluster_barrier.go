@@ -55,9 +55,7 @@ func (b *clusterBarrier) complete() {
 		}
 	}
 	b.ranks = [maxCluster]bool{}
-	for r := b.waiters.first; r != nil && r.history != nil; r = r.next {
-		b.told.tell(r.history)
-	}
+	b.waiters.tell(&b.told)
 	released := b.waiters.release()
 	b.mu.Unlock()
 	released.wake(0)

@@ -116,7 +116,7 @@ func (t *Thread) check(err error) {
 	if err == nil {
 		return
 	}
-	text := strings.TrimPrefix(err.Error(), "tile: ")
+	text := says(err)
 	rule := RuleBytes
 	switch {
 	case strings.Contains(text, "multiple of") || strings.Contains(text, "negative"):
@@ -130,24 +130,23 @@ func (t *Thread) check(err error) {
 }
 
 // operand returns a region that a copy reads or writes.
-func (t *Thread) operand(r Region, what string) region {
-	var g region
-	if r != nil {
-		g = r.region()
+func (t *Thread) operand(of Region, what string) (r region) {
+	if of != nil {
+		r = of.region()
 	}
-	if g.cta == nil {
+	if r.cta == nil {
 		t.fail(RuleShared, "%s is nil", what)
 	}
-	return g
+	return r
 }
 
 // own returns an operand that must lie in the thread's own CTA.
-func (t *Thread) own(r Region, what string) region {
-	g := t.operand(r, what)
-	if g.cta != t.cta {
-		t.fail(RuleShared, "%s lies in CTA %v; this copy has only the CTA's own shared memory", what, g.cta.idx)
+func (t *Thread) own(of Region, what string) region {
+	r := t.operand(of, what)
+	if r.cta != t.cta {
+		t.fail(RuleShared, "%s lies in CTA %v; this copy has only the CTA's own shared memory", what, r.cta.idx)
 	}
-	return g
+	return r
 }
 
 // bar returns the mbarrier of a copy whose destination lies in dst.
@@ -180,9 +179,9 @@ func (t *Thread) coords(at []int) []int32 {
 }
 
 // fits reports a box that is larger than its array.
-func (t *Thread) fits(m *tile.TensorMap, g region, what string) {
-	if m != nil && m.SharedBytes() > g.bytes {
-		t.fail(RuleMap, "a box of %d bytes in a %s of %d", m.SharedBytes(), what, g.bytes)
+func (t *Thread) fits(m *tile.TensorMap, r region, what string) {
+	if m != nil && m.SharedBytes() > r.bytes {
+		t.fail(RuleMap, "a box of %d bytes in a %s of %d", m.SharedBytes(), what, r.bytes)
 	}
 }
 
@@ -192,14 +191,14 @@ func (t *Thread) fits(m *tile.TensorMap, g region, what string) {
 // offsets of W, H and D if the map is an im2col one. See [tile.Load].
 func (t *Thread) LoadTensor(dst Region, m TensorMap, bar *Barrier, coord ...int) {
 	t.use("LoadTensor")
-	g, box := t.own(dst, "destination"), t.through(m)
-	t.fits(box, g, "destination")
-	b := t.bar(bar, g.cta)
+	r, box := t.own(dst, "destination"), t.through(m)
+	t.fits(box, r, "destination")
+	b := t.bar(bar, r.cta)
 	at := t.coords(coord)
 	t.arriving(b)
-	t.flight.into = area{cta: g.cta, at: g.offset, box: box, origin: at}
+	t.flight.into = area{cta: r.cta, at: r.offset, box: box, origin: at}
 	t.reads(m, b)
-	t.check(t.bulk.Load(g.cta.shared(), g.offset, box, at, b.b))
+	t.check(t.bulk.Load(r.cta.shared(), r.offset, box, at, b.b))
 }
 
 // LoadTensorMulticast issues the copy of a box to dst's address in every CTA of the cluster
@@ -208,15 +207,15 @@ func (t *Thread) LoadTensor(dst Region, m TensorMap, bar *Barrier, coord ...int)
 // multicast::cluster).
 func (t *Thread) LoadTensorMulticast(dst Region, m TensorMap, bar *Barrier, mask uint16, coord ...int) {
 	t.use("LoadTensorMulticast")
-	g, box := t.own(dst, "destination"), t.through(m)
-	t.fits(box, g, "destination")
+	r, box := t.own(dst, "destination"), t.through(m)
+	t.fits(box, r, "destination")
 	at := t.coords(coord)
 	bars := t.receivers(mask, bar)
 	t.reads(m, bars...)
 	for _, b := range bars {
 		t.arriving(b)
-		t.flight.into = area{cta: b.cta, at: g.offset, box: box, origin: at}
-		t.check(t.bulk.Load(b.cta.shared(), g.offset, box, at, b.b))
+		t.flight.into = area{cta: b.cta, at: r.offset, box: box, origin: at}
+		t.check(t.bulk.Load(b.cta.shared(), r.offset, box, at, b.b))
 	}
 }
 
@@ -246,24 +245,24 @@ func (t *Thread) receivers(mask uint16, bar *Barrier) (to []*mbar) {
 // [tile.Store].
 func (t *Thread) StoreTensor(m TensorMap, src Region, coord ...int) {
 	t.use("StoreTensor")
-	g, box := t.own(src, "source"), t.through(m)
-	t.fits(box, g, "source")
+	r, box := t.own(src, "source"), t.through(m)
+	t.fits(box, r, "source")
 	at := t.coords(coord)
-	t.flight.from = area{cta: g.cta, at: g.offset, box: box, coord: at}
+	t.flight.from = area{cta: r.cta, at: r.offset, box: box, coord: at}
 	t.reads(m)
-	t.check(t.bulk.Store(box, at, g.cta.shared(), g.offset))
+	t.check(t.bulk.Store(box, at, r.cta.shared(), r.offset))
 }
 
 // ReduceTensor is StoreTensor that combines each element with the tensor's (PTX
 // cp.reduce.async.bulk.tensor). See [tile.Reduce].
 func (t *Thread) ReduceTensor(op tile.ReduceOp, m TensorMap, src Region, coord ...int) {
 	t.use("ReduceTensor")
-	g, box := t.own(src, "source"), t.through(m)
-	t.fits(box, g, "source")
+	r, box := t.own(src, "source"), t.through(m)
+	t.fits(box, r, "source")
 	at := t.coords(coord)
-	t.flight.from = area{cta: g.cta, at: g.offset, box: box, coord: at}
+	t.flight.from = area{cta: r.cta, at: r.offset, box: box, coord: at}
 	t.reads(m)
-	t.check(t.bulk.Reduce(box, op, at, g.cta.shared(), g.offset))
+	t.check(t.bulk.Reduce(box, op, at, r.cta.shared(), r.offset))
 }
 
 // PrefetchTensor is the hint that the box at coord will be loaded (PTX
@@ -285,7 +284,7 @@ func (t *Thread) CommitGroup() {
 // others store is in global memory (PTX cp.async.bulk.wait_group).
 func (t *Thread) WaitGroup(n int) {
 	t.use("WaitGroup")
-	t.groups(n)
+	t.checkGroups(n)
 	t.bulk.WaitGroup(n)
 	t.bulks.wait(t.run.history, n)
 	t.settle()
@@ -306,14 +305,15 @@ func (t *Thread) settle() {
 // may be written again (PTX cp.async.bulk.wait_group.read).
 func (t *Thread) WaitGroupRead(n int) {
 	t.use("WaitGroupRead")
-	t.groups(n)
+	t.checkGroups(n)
 	t.bulk.WaitGroupRead(n)
 	t.bulks.wait(t.run.history, n)
 }
 
-func (t *Thread) groups(n int) {
+// checkGroups reports a number of groups that none can be pending of.
+func (a *agent) checkGroups(n int) {
 	if n < 0 {
-		t.fail(RuleBytes, "%d groups, want 0 or more", n)
+		a.fail(RuleBytes, "%d groups, want 0 or more", n)
 	}
 }
 

@@ -132,9 +132,7 @@ func (l *launch) deadlock(clusters ...*cluster) {
 		return
 	}
 	slices.SortFunc(waiting, func(a, b *runner) int {
-		x, y := a.cta.idx, b.cta.idx
-		return cmp.Or(cmp.Compare(x.Z, y.Z), cmp.Compare(x.Y, y.Y), cmp.Compare(x.X, y.X),
-			cmp.Compare(a.self.rank, b.self.rank))
+		return cmp.Or(a.cta.idx.compare(b.cta.idx), cmp.Compare(a.self.rank, b.self.rank))
 	})
 	detail := fmt.Sprintf("all %d agents wait", len(waiting))
 	if ended := int(agents) - len(waiting); ended > 0 {

@@ -104,3 +104,25 @@
 // 9.7.13 (barriers, fences and atomics), 9.7.14.5 (mma, ldmatrix, stmatrix) and 9.7.15 (wgmma);
 // libcu++ (barrier, pipeline, memcpy_async).
 package sm
+
+// The files:
+//
+//	launch, block, start, agent        Config; what a CTA declares; which agents it starts, and what those are
+//	cluster, runner, wait, queue, poll the CTAs that run together; their goroutines, which wait, or try in vain
+//	deadlock, stop, fault, site        why a launch ends: nobody can go on, the context has ended, a fault; lines of code
+//	schedule, flight, switch, explore  under Check: who has the turn, copies under way, and the order that a fault takes
+//	array, atomic, matrix              accesses of shared memory; ldmatrix, stmatrix and mma.sync
+//	barrier, mbar, pipeline            the operations of mbarriers, and what each of them is; cuda::pipeline
+//	named, cluster_barrier             __syncthreads and barrier.sync; barrier.cluster and grid.sync
+//	warp, shuffle, registers           what lanes do together; setmaxnreg
+//	copy, bulk, memcpy, arrive_async   copies by the TMA, of tensors and bytes; cp.async, and what arrives behind it
+//	tma_descriptor, mma                tensor maps that a kernel changes; wgmma
+//	peer                               in either mode: what a CTA does to others' memory comes before they end
+//	order                              under Check: who knows what of whom, by vector clocks
+//	order_shadow, _async, _layout      and by them accesses of shared memory, by copies and wgmma too, whose operands
+//	                                   have the layout of what was loaded
+//	order_phase, _descriptor, _report  phases of mbarriers, tensor maps; what is said of what is wrong
+//	trace                              when it all was
+//
+// A copy is a Transfer of package tile, which lands in pieces, a copyOp as an agent has issued it, and under Check a
+// flight as long as it is under way.

@@ -223,6 +223,12 @@ func (a *agent) fail(rule Rule, format string, args ...any) {
 	a.failWith(nil, rule, format, args...)
 }
 
+// says returns the text of an error of a package below, without its name.
+func says(err error) string {
+	_, text, _ := strings.Cut(err.Error(), ": ")
+	return text
+}
+
 func (a *agent) failWith(err error, rule Rule, format string, args ...any) {
 	a.run.stop(a, &Fault{Rule: rule, Detail: fmt.Sprintf(format, args...), cause: err})
 	a.run.unwind()

@@ -1,6 +1,7 @@
 package sm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,6 +48,11 @@ func (d Dim3) String() string { return fmt.Sprintf("(%d,%d,%d)", d.X, d.Y, d.Z) 
 func (d Dim3) Size() int { d = d.extent(); return d.X * d.Y * d.Z }
 
 func (d Dim3) extent() Dim3 { return Dim3{max(d.X, 1), max(d.Y, 1), max(d.Z, 1)} }
+
+// compare orders indices, X fastest.
+func (d Dim3) compare(e Dim3) int {
+	return cmp.Or(cmp.Compare(d.Z, e.Z), cmp.Compare(d.Y, e.Y), cmp.Compare(d.X, e.X))
+}
 
 // at returns the index number i of an extent, X fastest.
 func (d Dim3) at(i int) Dim3 { return Dim3{i % d.X, i / d.X % d.Y, i / d.X / d.Y} }
@@ -274,7 +280,7 @@ func (l *launch) run(ctx context.Context) error {
 	}()
 	watch.Wait()
 	l.become(stateOver)
-	if err := l.told(); err != nil || l.Verify == nil {
+	if err := l.reason(); err != nil || l.Verify == nil {
 		return err
 	}
 	if err := l.Verify(); err != nil {

@@ -132,7 +132,7 @@ func (m *mbar) add(a *agent, now *clock, n, bytes int, drop bool) (t Token) {
 	m.learn(now)
 	m.told.arrive(a.run.history)
 	m.arrived = a.deed()
-	m.note(m.arrived.site, bytes)
+	m.noteExpected(m.arrived.site, bytes)
 	m.advance()
 	if a.cta != m.cta {
 		return Token{}
@@ -154,7 +154,7 @@ func (m *mbar) expect(a *agent, bytes int) {
 	defer m.unlock(a)
 	m.b.ExpectTx(bytes)
 	m.learn(&now)
-	m.note(a.deed().site, bytes)
+	m.noteExpected(a.deed().site, bytes)
 	m.advance()
 }
 
@@ -164,8 +164,8 @@ type expectation struct {
 	bytes int
 }
 
-// note keeps where bytes have been expected.
-func (m *mbar) note(at site, bytes int) {
+// noteExpected keeps where bytes have been expected.
+func (m *mbar) noteExpected(at site, bytes int) {
 	if bytes <= 0 {
 		return
 	}
@@ -250,7 +250,7 @@ func (m *mbar) advance() {
 		return
 	}
 	m.phase++
-	m.over()
+	m.endPhase()
 	m.dropped = !s.Live
 	m.expected, m.expects = 0, m.expects[:0]
 	m.cta.cluster.progressed()

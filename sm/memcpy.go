@@ -69,9 +69,7 @@ func (a *agent) WaitAsync(n int) {
 }
 
 func (a *agent) waitAsync(n int) {
-	if n < 0 {
-		a.fail(RuleBytes, "%d groups, want 0 or more", n)
-	}
+	a.checkGroups(n)
 	if t := a.lane(); len(t.closed) > n {
 		t.finish(len(t.closed) - n)
 	}

@@ -39,7 +39,7 @@ func (w *Warpgroup) Fence() {
 // instruction's.
 func (w *Warpgroup) MMA(op wgmma.Op, d *wgmma.Accumulator, a wgmma.Operand, b wgmma.Descriptor) {
 	w.enter("MMA")
-	w.spans(op, a, b)
+	w.checkSpans(op, a, b)
 	w.check(w.issuer().MMA(op, d, a, b))
 	w.reads(op, a, b)
 }
@@ -51,30 +51,30 @@ func (w *Warpgroup) MMASparse(op wgmma.Op, d *wgmma.Accumulator, a wgmma.Operand
 	meta *wgmma.Metadata, selector int) {
 	w.enter("MMASparse")
 	op.Sparse = true
-	w.spans(op, a, b)
+	w.checkSpans(op, a, b)
 	w.check(w.issuer().MMASparse(op, d, a, b, meta, selector))
 	w.reads(op, a, b)
 }
 
-// spans is for operands whose neighbours are more than their swizzle spans: if nothing says where the others are, the
-// instruction reads the first again. Of an op that there is not MMA says so.
-func (w *Warpgroup) spans(op wgmma.Op, a wgmma.Operand, b wgmma.Descriptor) {
+// checkSpans is for operands whose neighbours are more than their swizzle spans: if nothing says where the others are,
+// the instruction reads the first again. Of an op that there is not MMA says so.
+func (w *Warpgroup) checkSpans(op wgmma.Op, a wgmma.Operand, b wgmma.Descriptor) {
 	if op.Validate() != nil {
 		return
 	}
 	size := op.Kind.ElementSize()
 	if a, ok := a.(wgmma.Descriptor); ok && op.TransposeA {
-		w.boxes(op, "A", a, wgmma.M*size)
+		w.checkSpan(op, "A", a, wgmma.M*size)
 	}
 	if op.TransposeB {
-		w.boxes(op, "B", b, op.N*size)
+		w.checkSpan(op, "B", b, op.N*size)
 	} else {
-		w.boxes(op, "B", b, 32*op.Shape().K/op.Kind.K())
+		w.checkSpan(op, "B", b, op.ColumnBytes())
 	}
 }
 
-// boxes is for an operand of so many bytes that lie side by side, or in boxes.
-func (w *Warpgroup) boxes(op wgmma.Op, operand string, d wgmma.Descriptor, bytes int) {
+// checkSpan is for an operand of so many bytes that lie side by side, or in boxes.
+func (w *Warpgroup) checkSpan(op wgmma.Op, operand string, d wgmma.Descriptor, bytes int) {
 	if span := d.Swizzle.Span(); d.LBO == 0 && span > 0 && bytes > span {
 		w.fail(RuleWGMMA, "%v: operand %s is %d bytes wide, its swizzle spans %d, and the distance of its boxes is 0 "+
 			"(see MNMajor)", op, operand, bytes, span)

@@ -149,9 +149,7 @@ func (b *namedBarrier) book(a *agent, x comers) (last bool, released queue) {
 	}
 	b.told.complete()
 	a.cta.cluster.progressed()
-	for r := b.waiters.first; r != nil && r.history != nil; r = r.next {
-		b.told.tell(r.history)
-	}
+	b.waiters.tell(&b.told)
 	a.run.result = b.count
 	b.arrived, b.count = 0, 0
 	return true, b.waiters.release()

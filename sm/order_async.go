@@ -113,10 +113,8 @@ func (w *Warpgroup) reads(op wgmma.Op, a wgmma.Operand, b wgmma.Descriptor) {
 	e := event{mark: w.mark(), op: w.run.op, manner: products}
 	w.mmas.next(h, &e)
 	size := op.Kind.ElementSize()
-	k := 32 / size // 256 elements of one bit are 32 bytes, too
 	if a, ok := a.(wgmma.Descriptor); ok {
-		w.operandAt(operand{"A", "row", a, wgmma.Major(op.TransposeA), size, k, wgmma.M}, e)
+		w.operandAt(operand{"A", "row", a, wgmma.Major(op.TransposeA), size, wgmma.RowBytes / size, wgmma.M}, e)
 	}
-	k *= op.Shape().K / op.Kind.K() // if A is sparse
-	w.operandAt(operand{"B", "column", b, wgmma.Major(op.TransposeB), size, k, op.N}, e)
+	w.operandAt(operand{"B", "column", b, wgmma.Major(op.TransposeB), size, op.ColumnBytes() / size, op.N}, e)
 }

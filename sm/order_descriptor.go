@@ -12,8 +12,8 @@ type slotOrder struct {
 	launch   *launch // of the last change
 	in       *order
 	changed  event
-	released []fenced
-	acquired []fenced
+	released []mapFence
+	acquired []mapFence
 	reads    []reading
 
 	dispute string // what was wrong with a change by a warp
@@ -29,8 +29,8 @@ func (o *order) gone(l *launch) bool {
 	return c.cluster.order != o
 }
 
-// A fenced is a fence of the tensormap proxy.
-type fenced struct {
+// A mapFence is a fence of the tensormap proxy.
+type mapFence struct {
 	event
 	cta   *cta
 	in    *order
@@ -80,8 +80,8 @@ func (s *slotOrder) untold(a *agent) string {
 		s.changed.op, s.changed.mark, s.changed.lacks(a))
 }
 
-// conflict says what is wrong with a change by agents that do it together, if anything is.
-func (s *slotOrder) conflict(by []*runner) (Rule, string) {
+// judge says what is wrong with a change by agents that do it together, if anything is.
+func (s *slotOrder) judge(by []*runner) (Rule, string) {
 	any := func(f func(h *history) bool) bool {
 		return slices.ContainsFunc(by, func(r *runner) bool { return f(r.history) })
 	}
@@ -126,14 +126,14 @@ func (w *warpSync) publish(lanes []*runner, p publication) {
 		p.to.mu.Lock()
 		defer p.to.mu.Unlock()
 		s := &p.to.order
-		rule, text := s.conflict(lanes)
+		rule, text := s.judge(lanes)
 		w.published++
 		for _, r := range lanes {
 			r.history.of(w.component).over = w.published
 		}
 		*s = slotOrder{launch: first.cta.launch, in: h.order, dispute: text, rule: rule}
 		s.changed = event{mark: mark{first.by, first.site}, op: first.op, component: w.component, count: w.published}
-		s.released = []fenced{{s.changed, first.cta, h.order, p.scope}}
+		s.released = []mapFence{{s.changed, first.cta, h.order, p.scope}}
 	}
 	p.to.state.Store(p.from.state.Load())
 }
@@ -162,7 +162,7 @@ func (d *TMADescriptor) writes(a *agent) {
 func (d *TMADescriptor) changes(a *agent) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if rule, text := d.order.conflict([]*runner{a.run}); text != "" {
+	if rule, text := d.order.judge([]*runner{a.run}); text != "" {
 		a.fail(rule, "%s", text)
 	}
 	o := a.run.history.order
@@ -198,7 +198,7 @@ func (a *agent) FenceTensorMapRelease(scope Scope) {
 	if h == nil {
 		return
 	}
-	e := fenced{a.event(), a.cta, h.order, scope}
+	e := mapFence{a.event(), a.cta, h.order, scope}
 	for _, d := range h.order.slots {
 		d.mu.Lock()
 		if s := &d.order; s.in == h.order && s.told(h) {
@@ -223,18 +223,18 @@ func (d *TMADescriptor) FenceAcquire(a Agent, scope Scope) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s := &d.order
-	s.acquired = slices.DeleteFunc(s.acquired, func(f fenced) bool { return f.in.gone(g.cta.launch) })
+	s.acquired = slices.DeleteFunc(s.acquired, func(f mapFence) bool { return f.in.gone(g.cta.launch) })
 	if s.launch == g.cta.launch && !s.releasedTo(g, scope) ||
-		slices.ContainsFunc(s.acquired, func(f fenced) bool { return f.in == h.order && f.agent == g }) {
+		slices.ContainsFunc(s.acquired, func(f mapFence) bool { return f.in == h.order && f.agent == g }) {
 		return // it acquires nothing, or what it has
 	}
-	s.acquired = append(s.acquired, fenced{g.event(), g.cta, h.order, scope})
+	s.acquired = append(s.acquired, mapFence{g.event(), g.cta, h.order, scope})
 }
 
 // releasedTo reports whether a knows of a release, one whose scope and its own have both their CTAs.
 func (s *slotOrder) releasedTo(a *agent, scope Scope) bool {
 	h := a.run.history
-	var narrow *fenced
+	var narrow *mapFence
 	for i := range s.released {
 		f := &s.released[i]
 		if f.in == h.order && !h.after(&f.event) {
@@ -279,7 +279,7 @@ func (d *TMADescriptor) uses(a *agent) {
 	case s.launch == a.cta.launch && len(s.released) == 0:
 		a.fail(RuleProxy, "%s: no fence.proxy.tensormap::generic.release comes after the %s by %v (FenceTensorMapRelease, "+
 			"by who has changed it or has been told of it)", of, s.changed.op, s.changed.mark)
-	case !slices.ContainsFunc(s.acquired, func(f fenced) bool {
+	case !slices.ContainsFunc(s.acquired, func(f mapFence) bool {
 		return f.cta == a.cta && f.in == h.order && h.after(&f.event)
 	}):
 		since := "in this CTA"

@@ -2,9 +2,9 @@ package sm
 
 import "slices"
 
-// over ends a phase for those who are told of it. Whoever has seen the phase before end must have done so before what
-// completes this one, which is to say that those who have arrived know of it.
-func (m *mbar) over() {
+// endPhase ends a phase for those who are told of it. Whoever has seen the phase before end must have done so before
+// what completes this one, which is to say that those who have arrived know of it.
+func (m *mbar) endPhase() {
 	m.done++
 	if m.copies > 0 || len(m.seen) > 0 {
 		m.told.begin()

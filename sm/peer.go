@@ -20,12 +20,12 @@ type alive struct {
 	mu     sync.Mutex
 	clock  clock
 	exited bool
-	access [maxCluster]access // by other CTAs, the last of each
-	copied access             // by its own copies to other CTAs, the last
+	access [maxCluster]remoteAccess // by other CTAs, the last of each
+	copied remoteAccess             // by its own copies to other CTAs, the last
 }
 
-// An access of another CTA's shared memory.
-type access struct {
+// A remoteAccess is one of another CTA's shared memory.
+type remoteAccess struct {
 	count uint32 // of the accessing CTA's clock
 	op    string
 	by    mark
@@ -86,7 +86,7 @@ func (a *agent) reach(to *cta) (now clock) {
 	if to.alive.exited {
 		a.fail(RuleExit, "shared memory of CTA %v, which has exited: cluster.sync keeps it until then", to.idx)
 	}
-	to.alive.access[from.rank] = access{now[from.rank], a.run.op, a.mark()}
+	to.alive.access[from.rank] = remoteAccess{now[from.rank], a.run.op, a.mark()}
 	return now
 }
 
@@ -113,7 +113,7 @@ func (a *agent) copies(now clock) clock {
 	if !c.alone() {
 		c.alive.mu.Lock()
 		n := c.alive.copied.count + 1
-		c.alive.copied = access{n, a.run.op, a.mark()}
+		c.alive.copied = remoteAccess{n, a.run.op, a.mark()}
 		c.alive.mu.Unlock()
 		now[maxCluster+c.rank] = n
 	}

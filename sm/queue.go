@@ -54,6 +54,13 @@ func (q *queue) remove(r *runner) bool {
 	return false
 }
 
+// tell tells those who wait what a meeting does. Without Check they have no history.
+func (q *queue) tell(m *meeting) {
+	for r := q.first; r != nil && r.history != nil; r = r.next {
+		m.tell(r.history)
+	}
+}
+
 // take empties the queue.
 //
 //go:norace

@@ -127,9 +127,9 @@ func (l *launch) unwound(r *runner) {
 // mostStands is how many a message lists.
 const mostStands = 8
 
-// told returns why the launch has stopped, if it has. Of a context that has ended before agents which wait for
+// reason returns why the launch has stopped, if it has. Of a context that has ended before agents which wait for
 // memory it says what a deadlock's report would.
-func (l *launch) told() error {
+func (l *launch) reason() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.late == nil {

@@ -2,7 +2,6 @@ package sm
 
 import (
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -65,8 +64,7 @@ func (c *cta) newDescriptors(call string, n int) []TMADescriptor {
 		c.body.fail(RuleShared, "%d descriptors, want 0 to %d", n, MaxSharedBytes/descriptorSize)
 	}
 	offset := c.reserve(descriptorSize*n, descriptorSize)
-	c.declared = &declaration{site: c.main.site, call: call, before: c.declared, at: offset, size: descriptorSize, n: n}
-	c.place(offset)
+	c.keep(call, offset, descriptorSize, n)
 	all := make([]TMADescriptor, n)
 	for i := range all {
 		d := &all[i]
@@ -162,7 +160,7 @@ func (d *TMADescriptor) change(a Agent, op string, replace func(*tile.Descriptor
 	d.reachable(g, "the descriptor")
 	next := d.held(g).Descriptor
 	if err := replace(&next); err != nil {
-		g.failWith(err, RuleMap, "%s: %s", d.name(), strings.TrimPrefix(err.Error(), "tile: "))
+		g.failWith(err, RuleMap, "%s: %s", d.name(), says(err))
 	}
 	d.writes(g)
 	d.state.Store(newState(next))
@@ -280,7 +278,7 @@ func (d *TMADescriptor) used(t *Thread) *tile.TensorMap {
 	d.uses(&t.agent)
 	m, err := s.tensorMap()
 	if err != nil {
-		t.failWith(err, RuleMap, "%s, as it has become: %s", d.name(), strings.TrimPrefix(err.Error(), "tile: "))
+		t.failWith(err, RuleMap, "%s, as it has become: %s", d.name(), says(err))
 	}
 	return m
 }

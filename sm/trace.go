@@ -149,8 +149,7 @@ func (t *Trace) timeline() *timeline.Timeline {
 	keys := slices.Collect(maps.Keys(t.lanes))
 	slices.SortFunc(keys, func(a, b laneKey) int {
 		return cmp.Or(
-			cmp.Compare(a.cta.Z, b.cta.Z), cmp.Compare(a.cta.Y, b.cta.Y), cmp.Compare(a.cta.X, b.cta.X),
-			cmp.Compare(len(a.agent), len(b.agent)), cmp.Compare(a.agent, b.agent),
+			a.cta.compare(b.cta), cmp.Compare(len(a.agent), len(b.agent)), cmp.Compare(a.agent, b.agent),
 			cmp.Compare(t.lanes[a].Name, t.lanes[b].Name), // an agent, and then its copies
 		)
 	})

@@ -206,7 +206,7 @@ func (w *warpSync) complete(met uint32, last *runner, over *queue) {
 	first := w.lanes[bits.TrailingZeros32(met)]
 	switch first.exchange.op {
 	case opSync:
-		w.order(met)
+		w.tellAll(met)
 	case opCopyFence:
 		w.copy(met)
 	default:
@@ -239,10 +239,10 @@ func (w *warpSync) copy(met uint32) {
 	}
 }
 
-// order tells the lanes met what each of them knows.
+// tellAll tells the lanes met what each of them knows.
 //
 //go:norace
-func (w *warpSync) order(met uint32) {
+func (w *warpSync) tellAll(met uint32) {
 	race.Show()
 	defer race.Hide()
 	for rest := met; rest != 0; rest &= rest - 1 {

@@ -156,10 +156,10 @@ func (p *program) step(t *testing.T) {
 	op.TransposeA, op.TransposeB = p.transpose && r.IntN(8) > 0, p.transpose
 	var a, aTwin Operand = p.a, p.aTwin
 	if op.TransposeA || r.IntN(4) > 0 {
-		a = p.descriptor(Major(op.TransposeA), M, rowBytes)
+		a = p.descriptor(Major(op.TransposeA), M, RowBytes)
 		aTwin = a
 	}
-	b := p.descriptor(Major(op.TransposeB), op.N, op.depthB())
+	b := p.descriptor(Major(op.TransposeB), op.N, op.ColumnBytes())
 	which := 0
 	if r.IntN(3) == 0 {
 		which = 1

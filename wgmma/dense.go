@@ -25,9 +25,9 @@ const (
 // them for a part of the number, and round.
 func (w *Warpgroup) gather(chain []*instruction, side operandSide) dense {
 	op, memory := chain[0].op, w.memory()
-	rows, depth, major, minus := M, rowBytes, Major(op.TransposeA), op.NegateA
+	rows, depth, major, minus := M, RowBytes, Major(op.TransposeA), op.NegateA
 	if side == operandB {
-		rows, depth, major, minus = op.N, op.depthB(), Major(op.TransposeB), op.NegateB
+		rows, depth, major, minus = op.N, op.ColumnBytes(), Major(op.TransposeB), op.NegateB
 	}
 	size := op.Kind.ElementSize()
 	o := dense{sized(&w.kernel.dense, len(chain)*rows*depth), len(chain) * depth, major}
@@ -71,7 +71,7 @@ func negate(bytes []byte, size int) {
 // two each.
 func (r *registers) gather(dst []byte, pitch int) {
 	for row := range M {
-		to := dst[row*pitch:][:rowBytes]
+		to := dst[row*pitch:][:RowBytes]
 		first, half := row/16*32+row%8*4, row%16/8
 		for i := range 4 {
 			reg := &r.reg[first+i]

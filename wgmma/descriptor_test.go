@@ -149,7 +149,7 @@ func TestTensorCopyRoundTrip(t *testing.T) {
 				span := swizzle.Span() / size // elements
 				inner, outer := span, 64      // K by rows, one span of K
 				if major == MNMajorLayout {
-					inner, outer = 64, 2*rowBytes/size // rows by K
+					inner, outer = 64, 2*RowBytes/size // rows by K
 				}
 				global := make([]byte, inner*outer*size)
 				for i := range global {
@@ -177,11 +177,11 @@ func TestTensorCopyRoundTrip(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				d, step, ks := KMajor(start, swizzle), rowBytes, span
+				d, step, ks := KMajor(start, swizzle), RowBytes, span
 				if major == MNMajorLayout {
 					d, step, ks = MNMajor(start, swizzle, m.SharedBytes()), 16*swizzle.Span(), outer
 				}
-				per := rowBytes / size
+				per := RowBytes / size
 				checked := 0
 				for row := range 64 {
 					for k := range ks {
@@ -222,11 +222,11 @@ func TestBounds(t *testing.T) {
 			size = 2
 		}
 		low, high := 1<<30, 0
-		d.eachChunk(major, size, rows, rowBytes, func(address, row, at int) {
+		d.eachChunk(major, size, rows, RowBytes, func(address, row, at int) {
 			low, high = min(low, address), max(high, address+16)
 		})
 		memory := high + r.IntN(40)*16 - 10*16
-		err := d.checkBounds(major, size, rows, rowBytes, memory)
+		err := d.checkBounds(major, size, rows, RowBytes, memory)
 		if (err != nil) != (low < 0 || high > memory) {
 			t.Fatalf("%+v, %v, %d rows of %d-byte elements, %d to %d of %d: error %v", d, major, rows, size, low, high,
 				memory, err)

@@ -83,8 +83,8 @@ func checkSize(size int) {
 }
 
 func checkFragmentElement(size, row, k int) {
-	if row < 0 || row >= M || k < 0 || k >= rowBytes/size {
-		panic(fmt.Sprintf("wgmma: fragment element (%d, %d), have %d rows and %d columns", row, k, M, rowBytes/size))
+	if row < 0 || row >= M || k < 0 || k >= RowBytes/size {
+		panic(fmt.Sprintf("wgmma: fragment element (%d, %d), have %d rows and %d columns", row, k, M, RowBytes/size))
 	}
 }
 

@@ -33,7 +33,7 @@ func TestAccumulatorCoord(t *testing.T) {
 // Every place of A belongs to one element of one thread, for every size.
 func TestFragmentCoord(t *testing.T) {
 	for _, size := range []int{1, 2, 4} {
-		ks := rowBytes / size
+		ks := RowBytes / size
 		seen := make([]bool, M*ks)
 		for thread := range Threads {
 			for i := range 16 / size {

@@ -125,7 +125,7 @@ func place(op Op, shared *tile.Shared, m *golden.WGMMA, n int, registers bool) (
 		}
 	}
 	put := func(d Descriptor, major bool, row int, bytes []byte) {
-		for k := range rowBytes / size {
+		for k := range RowBytes / size {
 			copy(shared.Bytes()[d.Address(Major(major), size, row, k):], bytes[k*size:(k+1)*size])
 		}
 	}
@@ -141,7 +141,7 @@ func place(op Op, shared *tile.Shared, m *golden.WGMMA, n int, registers bool) (
 	op.TransposeA = false
 	f := NewFragment(op.Kind)
 	for i := range m.A {
-		for k := range rowBytes / size {
+		for k := range RowBytes / size {
 			var u [4]byte
 			copy(u[:], m.A[i][k*size:(k+1)*size])
 			f.SetBits(i, k, binary.LittleEndian.Uint32(u[:]))

@@ -36,7 +36,7 @@ func (w *Warpgroup) spread(o dense, chain []*instruction) dense {
 	clear(bytes)
 	for i, in := range chain {
 		for row := range M {
-			to, from := bytes[2*(row*o.pitch+i*rowBytes):], o.bytes[row*o.pitch+i*rowBytes:]
+			to, from := bytes[2*(row*o.pitch+i*RowBytes):], o.bytes[row*o.pitch+i*RowBytes:]
 			for k, at := range in.selected[row] {
 				to[at] = from[k]
 			}

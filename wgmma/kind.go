@@ -32,9 +32,9 @@ const (
 	B1S32
 )
 
-// rowBytes is what a row of A, or a column of B unless A is sparse, of one
-// instruction takes in every kind.
-const rowBytes = len(hopper.Row{})
+// RowBytes is what a row of A takes in one instruction of every kind: 32, as does a
+// column of B unless A is sparse.
+const RowBytes = len(hopper.Row{})
 
 // M is the number of rows of A and of the accumulator in every kind.
 const M = 64
@@ -94,9 +94,9 @@ func (k Kind) ElementSize() int {
 // panics if k is not valid.
 func (k Kind) K() int {
 	if k == B1S32 {
-		return 8 * rowBytes
+		return 8 * RowBytes
 	}
-	return rowBytes / k.ElementSize()
+	return RowBytes / k.ElementSize()
 }
 
 // AccumulatorType returns the type of C and D. It panics if k is not valid.
@@ -153,14 +153,14 @@ type Op struct {
 }
 
 // Shape returns the shape of op. It panics if the kind is not valid.
-func (op Op) Shape() Shape { return Shape{M, op.N, op.Kind.K() * op.depthB() / rowBytes} }
+func (op Op) Shape() Shape { return Shape{M, op.N, op.Kind.K() * op.ColumnBytes() / RowBytes} }
 
-// depthB returns the bytes of a column of B.
-func (op Op) depthB() int {
+// ColumnBytes returns what a column of B takes in one instruction: 32 bytes, or 64 if A is sparse.
+func (op Op) ColumnBytes() int {
 	if op.Sparse {
-		return 2 * rowBytes
+		return 2 * RowBytes
 	}
-	return rowBytes
+	return RowBytes
 }
 
 // String returns the instruction as PTX writes it, without
@@ -190,7 +190,7 @@ func (op Op) Validate() error {
 		return fmt.Errorf("wgmma: %v: wgmma.mma_async.sp has no 1-bit types", op)
 	case (op.TransposeA || op.TransposeB) && k.ElementSize() != 2:
 		return fmt.Errorf("wgmma: %v: imm-trans-a/b exist only for 16-bit types, the elements of %v have %d bits",
-			op, k, 8*rowBytes/k.K())
+			op, k, 8*RowBytes/k.K())
 	case (op.NegateA || op.NegateB) && k.Integer():
 		return fmt.Errorf("wgmma: %v: imm-scale-a/b exist only for floating-point types, %v is integer", op, k)
 	case op.Saturate && !k.Integer():

@@ -50,9 +50,9 @@ func (d Descriptor) checkBounds(major Major, size, rows, depth, memory int) erro
 // rows copies an operand out of shared memory into dense rows of depth bytes, each of
 // one or more of dst.
 func (d Descriptor) rows(dst []hopper.Row, memory []byte, major Major, size, depth int) {
-	per := depth / rowBytes
+	per := depth / RowBytes
 	d.eachChunk(major, size, len(dst)/per, depth, func(address, row, at int) {
-		chunk, part, at := memory[address:][:unit], at/rowBytes, at%rowBytes
+		chunk, part, at := memory[address:][:unit], at/RowBytes, at%RowBytes
 		if major == KMajorLayout {
 			copy(dst[row*per+part][at:], chunk)
 			return

@@ -69,13 +69,13 @@ func (w *Warpgroup) checkUnchanged(in *instruction) error {
 	op, size := in.op, in.op.Kind.ElementSize()
 	var changed []string
 	if in.wasA != nil {
-		in.a.rows(w.a[:], w.memory(), Major(op.TransposeA), size, rowBytes)
+		in.a.rows(w.a[:], w.memory(), Major(op.TransposeA), size, RowBytes)
 		if !slices.Equal(in.wasA, w.a[:]) {
 			changed = append(changed, "A")
 		}
 	}
 	if in.wasB != nil {
-		in.b.rows(w.rowsB(op), w.memory(), Major(op.TransposeB), size, op.depthB())
+		in.b.rows(w.rowsB(op), w.memory(), Major(op.TransposeB), size, op.ColumnBytes())
 		if !slices.Equal(in.wasB, w.b) {
 			changed = append(changed, "B")
 		}
@@ -89,7 +89,7 @@ func (w *Warpgroup) checkUnchanged(in *instruction) error {
 
 // rowsB returns w.b with the rows of B, or the two halves of each.
 func (w *Warpgroup) rowsB(op Op) []hopper.Row {
-	n := op.N * op.depthB() / rowBytes
+	n := op.N * op.ColumnBytes() / RowBytes
 	if cap(w.b) < n {
 		w.b = make([]hopper.Row, n)
 	}
@@ -132,9 +132,9 @@ func (w *Warpgroup) step(in *instruction) {
 	if in.f != nil {
 		in.f.rows(&w.a)
 	} else {
-		in.a.rows(w.a[:], w.memory(), Major(op.TransposeA), size, rowBytes)
+		in.a.rows(w.a[:], w.memory(), Major(op.TransposeA), size, RowBytes)
 	}
-	in.b.rows(w.rowsB(op), w.memory(), Major(op.TransposeB), size, op.depthB())
+	in.b.rows(w.rowsB(op), w.memory(), Major(op.TransposeB), size, op.ColumnBytes())
 	if op.Overwrite {
 		clear(d.elem)
 	}

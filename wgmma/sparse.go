@@ -91,7 +91,7 @@ func sparsity(size int) (n, of int) {
 // chunksOf returns the chunks of a row of A.
 func chunksOf(size int) int {
 	n, _ := sparsity(size)
-	return rowBytes / size / n
+	return RowBytes / size / n
 }
 
 // selections are what the rows of A meet of B.
@@ -165,7 +165,7 @@ func (w *Warpgroup) MMASparse(op Op, d *Accumulator, a Operand, b Descriptor, me
 // reports the first chunk with more, and a matrix that does not divide into tiles.
 func Compress[T ~int8 | ~uint8 | ~uint16 | ~float32](a []T, columns int) ([]T, []Metadata, error) {
 	size := int(unsafe.Sizeof(*new(T)))
-	k := 2 * rowBytes / size
+	k := 2 * RowBytes / size
 	if columns <= 0 || columns%k != 0 || len(a)%(M*max(columns, 1)) != 0 {
 		return nil, nil, fmt.Errorf("wgmma: Compress: %d elements in rows of %d, must be a multiple of %d rows "+
 			"of a multiple of %d", len(a), columns, M, k)

@@ -141,10 +141,10 @@ func (w *Warpgroup) issue(op Op, d *Accumulator, a Operand, b Descriptor, select
 		}
 		if in.f == nil {
 			in.wasA = make([]hopper.Row, M)
-			in.a.rows(in.wasA, w.memory(), Major(op.TransposeA), op.Kind.ElementSize(), rowBytes)
+			in.a.rows(in.wasA, w.memory(), Major(op.TransposeA), op.Kind.ElementSize(), RowBytes)
 		}
 		in.wasB = slices.Clone(w.rowsB(op))
-		in.b.rows(in.wasB, w.memory(), Major(op.TransposeB), op.Kind.ElementSize(), op.depthB())
+		in.b.rows(in.wasB, w.memory(), Major(op.TransposeB), op.Kind.ElementSize(), op.ColumnBytes())
 	}
 	d.pending++
 	d.checked = d.checked || w.checked
@@ -181,7 +181,7 @@ func (w *Warpgroup) checkOperands(in *instruction) error {
 	}
 	switch {
 	case in.f == nil:
-		if err := check("A", in.a, op.TransposeA, M, rowBytes); err != nil {
+		if err := check("A", in.a, op.TransposeA, M, RowBytes); err != nil {
 			return err
 		}
 	case in.f.size != size:
@@ -189,7 +189,7 @@ func (w *Warpgroup) checkOperands(in *instruction) error {
 	case op.TransposeA:
 		return fmt.Errorf("wgmma: %v: imm-trans-a is for A in shared memory, A is in registers", op)
 	}
-	return check("B", in.b, op.TransposeB, op.N, op.depthB())
+	return check("B", in.b, op.TransposeB, op.N, op.ColumnBytes())
 }
 
 // checkOrder reports registers that the last Fence does not cover, and

@@ -44,7 +44,7 @@ func (w *workbench) fill(size, n int, u func() uint32) (a, b []hopper.Row) {
 	put := func(d Descriptor, rows int) []hopper.Row {
 		dense := make([]hopper.Row, rows)
 		for r := range rows {
-			for k := range rowBytes / size {
+			for k := range RowBytes / size {
 				var v [4]byte
 				binary.LittleEndian.PutUint32(v[:], u())
 				copy(dense[r][k*size:(k+1)*size], v[:])
