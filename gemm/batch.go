@@ -2,7 +2,6 @@ package gemm
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -156,14 +155,14 @@ func (e *Engine) multiplyBatch(bt *batch, opts []Option) error {
 // computeWhole tells the products that are one worker's each from those that are shared, and computes them.
 func (e *Engine) computeWhole(bt *batch, s *settings) error {
 	workers := min(s.workers, runtime.GOMAXPROCS(0))
-	all := e.divide(bt, workers)
+	all := e.divide(bt, plan.Here, workers)
 	bt.slabs = all.Slabs(plan.Here.Tuned(bt.products[0].Kernel), workers)
 	if bt.slabs == 1 {
 		for _, in := range bt.whole {
 			if err := ended.Err(s.ctx); err != nil {
 				return err
 			}
-			in.runWhole()
+			in.runAlone()
 		}
 		return nil
 	}
@@ -182,17 +181,17 @@ func (e *Engine) computeWhole(bt *batch, s *settings) error {
 }
 
 // divide plans the products, tells them apart, and returns what there is of those that are one worker's each.
-func (e *Engine) divide(bt *batch, workers int) (all plan.Batch) {
+func (e *Engine) divide(bt *batch, on *plan.Machine, workers int) (all plan.Batch) {
 	for i := range bt.products {
 		in := &bt.products[i]
 		in.plan = &plan.TinyPlan
 		if min(in.M, in.N, in.K) > 0 && (in.Asked.Any || !in.Tiny()) {
-			in.survey(plan.Here)
+			in.survey(on)
 			in.follow(e.planOf(&in.Problem, in.Alone(plan.Many)))
 		}
 		switch {
 		case min(in.M, in.N) == 0:
-		case in.plan.Share == plan.ByCaller:
+		case in.plan.Share == plan.ByCaller && in.K > 0: // it takes no time without K
 			bt.whole = append(bt.whole, in)
 			all.Add(&in.Problem)
 		default:
@@ -218,22 +217,13 @@ func (e *Engine) divide(bt *batch, workers int) (all plan.Batch) {
 // Compute implements [pipeline.SlabProgram].
 func (bt *batch) Compute(slab int) {
 	for _, in := range bt.whole[bt.first(slab):bt.first(slab+1)] {
-		in.runWhole()
+		in.runAlone()
 	}
 }
 
 // first returns the first product of a slab.
 func (bt *batch) first(slab int) int {
 	return int(int64(slab) * int64(len(bt.whole)) / int64(bt.slabs))
-}
-
-// runWhole computes one of a batch.
-func (in *slab) runWhole() {
-	if in.K > 0 {
-		in.runAlone()
-	} else if err := in.withoutK(context.Background()); err != nil {
-		panic(err) // only a context could end it
-	}
 }
 
 // outputs are the Cs of a batch, in the order in which they begin.

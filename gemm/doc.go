@@ -187,8 +187,8 @@ package gemm
 
 // The files, each before those that it uses:
 //
-//	batch                                              many products in one call
-//	multiply, explain, packed_binary, packed, engine   what callers call, and who has helpers, memory and plans
+//	explain, batch                                     how products would be computed; many in one call
+//	multiply, packed_binary, packed, engine            what callers call, and who has helpers, memory and plans
 //	prepare                                            checks, the choice of the kernel, what decisions need
 //	run                                                a program for workers, which is one of:
 //	ring, columns_compute, columns_turned, columns_swept, columns, slabs

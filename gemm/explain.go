@@ -19,6 +19,7 @@ type Question struct {
 	TransA, TransB bool
 	Packed         bool
 	Workers        int    // that may compute, on as many processors; 0 is as many as there are
+	Batch          int    // such products in one call of MultiplyBatch; 0 is 1
 	Machine        string // to pretend, one of Machines; "" is this one
 	Kernel         string // of the machine; "" is the best
 }
@@ -31,10 +32,10 @@ func Machines() (names []string) {
 	return names
 }
 
-// Explain says in some ten lines how a product would be computed in native arithmetic, and why not otherwise.
-// It is an error if there is no such machine, if it has no such kernel, if a size is less than 1 or memory cannot hold
-// a matrix, or if C's type or the workers are none of a product's. In a build without assembly kernels do what plain
-// Go does, on pretended machines, too.
+// Explain says in some ten lines how a product, or one of a batch, would be computed in native arithmetic, and why not
+// otherwise. It is an error if there is no such machine, if it has no such kernel, if a size is less than 1 or memory
+// cannot hold a matrix, or if C's type, the batch or the workers are none of a product's. In a build without assembly
+// kernels do what plain Go does, on pretended machines, too.
 func Explain(a Question) (string, error) {
 	const most = min(math.MaxInt/16, 1<<47) // elements whose bytes an int counts, and those of sums; no memory has more
 	switch {
@@ -47,6 +48,8 @@ func Explain(a Question) (string, error) {
 	case (a.Type == asm.F64) != (a.Out == asm.F64):
 		return "", fmt.Errorf("gemm: Explain: A and B hold %v and C %v: if one holds %v, all have to",
 			a.Type, a.Out, asm.F64)
+	case uint(a.Batch) > 1<<16:
+		return "", fmt.Errorf("gemm: Explain: a batch of %d products, outside 0..%d", a.Batch, 1<<16)
 	case uint(a.Workers) > MaxWorkers:
 		return "", fmt.Errorf("gemm: Explain: %d workers, outside 0..%d", a.Workers, MaxWorkers)
 	}
@@ -64,21 +67,28 @@ func Explain(a Question) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("gemm: %w", err)
 	}
-	p := a.product(k, on)
-	p.survey(on)
-	q := &p.Problem
-	workers := cmp.Or(a.Workers, processors())
-	q.Staff(workers, workers, false)
-	g := plan.Choose(q)
+	p, workers := a.product(k, on), cmp.Or(a.Workers, processors())
 	var t strings.Builder
+	if a.Batch > 1 {
+		bt, how := &batch{products: slices.Repeat([]slab{{product: *p}}, a.Batch)}, "one after the other"
+		if all := new(Engine).divide(bt, on, workers); bt.shared == nil {
+			how = fmt.Sprintf("each one worker's, in %s for %s", plan.Count(all.Slabs(on.Tuned(k), workers), "slab"),
+				plan.Count(workers, "worker"))
+			workers = 1
+		}
+		fmt.Fprintf(&t, "batch    %d products, %s\n", a.Batch, how)
+	}
+	p.survey(on)
+	p.Staff(workers, workers, false)
+	g := plan.Choose(&p.Problem)
 	turned := ""
-	if q.M != a.M {
+	if p.M != a.M {
 		turned = " as its transpose"
 	}
 	fmt.Fprintf(&t, "product  %dx%dx%d%s, %v to %v, B %s, of %s, kernel %s (%dx%d)",
-		a.M, a.N, a.K, turned, a.Type, a.Out, q.FormB, plan.Count(q.Procs, "worker"), k.Name, k.MR, k.NR)
+		a.M, a.N, a.K, turned, a.Type, a.Out, p.FormB, plan.Count(p.Procs, "worker"), k.Name, k.MR, k.NR)
 	fmt.Fprintf(&t, " on %s: second-level caches of %d KiB\n", cmp.Or(a.Machine, on.Name), on.L2>>10)
-	q.Explain(&t, &g)
+	p.Explain(&t, &g)
 	return t.String(), nil
 }
 

@@ -30,7 +30,9 @@ func TestExplain(t *testing.T) {
 		}
 	}
 	for want, q := range map[string]gemm.Question{
-		`gemm: Explain: 0x1x1 has a size less than 1`: {N: 1, K: 1},
+		`gemm: Explain: a batch of -1 products, outside 0..65536`:    {M: 1, N: 1, K: 1, Batch: -1},
+		`gemm: Explain: a batch of 65537 products, outside 0..65536`: {M: 1, N: 1, K: 1, Batch: 1<<16 + 1},
+		`gemm: Explain: 0x1x1 has a size less than 1`:                {N: 1, K: 1},
 		fmt.Sprintf(`gemm: Explain: 1x300x%d: there are no such matrices`, math.MaxInt): {
 			M: 1, N: 300, K: math.MaxInt, Machine: "zen5",
 		},
@@ -53,6 +55,29 @@ func TestExplain(t *testing.T) {
 	} {
 		if _, err := gemm.Explain(q); err == nil || err.Error() != want {
 			t.Errorf("%+v: error %v, want %s", q, err, want)
+		}
+	}
+}
+
+// TestExplainBatch wants a line on how workers compute a batch, and then one of its products as they do.
+func TestExplainBatch(t *testing.T) {
+	for want, q := range map[string]gemm.Question{
+		"batch    64 products, each one worker's, in 32 slabs for 2 workers\nproduct  64x64x64,": {M: 64, Batch: 64},
+		"batch    4 products, each one worker's, in 1 slab for 2 workers\nproduct  8x8x8,":       {M: 8, Batch: 4},
+		"batch    3 products, one after the other\nproduct  2048x2048x2048,":                     {M: 2048, Batch: 3},
+		"product  512x512x512,": {M: 512, Batch: 1},
+	} {
+		q.N, q.K, q.Type, q.Out, q.Workers, q.Machine = q.M, q.M, asm.F32, asm.F32, 2, "zen4"
+		text, err := gemm.Explain(q)
+		if err != nil || !strings.HasPrefix(text, want) {
+			t.Errorf("%+v: error %v, want %q in\n%s", q, err, want, text)
+		}
+		q.Batch = 0
+		if strings.Contains(want, "each one worker's") {
+			q.Workers = 1
+		}
+		if one, err := gemm.Explain(q); err != nil || one != text[strings.Index(text, "product  "):] {
+			t.Errorf("%+v: error %v, a product of the batch is not explained as\n%s\nbut\n%s", q, err, one, text)
 		}
 	}
 }
