@@ -23,10 +23,11 @@ func (v Variant) callers() int { return max(1, v.Callers) }
 // A caller is one of the goroutines that multiply at once. They share A and B,
 // and each has its own C.
 type caller struct {
-	c     []*operand // one, or copies to rotate over
-	set   int        // of operands, for the next call
+	c     []*operand       // one of each product of a call, or more to rotate over
+	views []gemm.AnyMatrix // of c
+	set   int              // of operands, for the next call
 	opts  []gemm.Option
-	stats gemm.Stats // of the last call that carried WithStats
+	stats gemm.Stats // of the last call that carried WithStats, or what is known of a batch without it
 
 	first, made int // of a sample: its first set, its calls
 	waits
@@ -46,28 +47,37 @@ func (w *waits) add(v waits) {
 func (x *run) hire(c *caseRun, opts []gemm.Option) error {
 	p := c.p
 	for len(p.more) < c.v.callers()-1 {
-		p.more = append(p.more, newOperand(c.v.Out, c.v.M, c.v.N, false))
-		if err := x.ctx.Err(); err != nil {
-			return err
+		var cs []*operand
+		for range c.v.products() {
+			cs = append(cs, newOperand(c.v.Out, c.v.M, c.v.N, false))
+			if err := x.ctx.Err(); err != nil {
+				return err
+			}
 		}
+		p.more = append(p.more, cs)
 	}
 	for i := range c.v.callers() {
 		k := &caller{c: p.c, opts: opts}
 		if i > 0 {
-			k.c = p.more[i-1 : i]
+			k.c = p.more[i-1]
 		}
+		k.views = views(k.c)
 		if c.watched {
-			k.opts = x.watching(k)
+			k.opts = x.watching(c, k)
 		}
 		c.callers = append(c.callers, k)
 	}
 	return nil
 }
 
-// watching returns the options of a call of k that can be cancelled and fills in
+// watching returns the options of a call of k that can be cancelled and, if it is of one product, fills in
 // k's statistics.
-func (x *run) watching(k *caller) []gemm.Option {
-	return append(slices.Clip(k.opts), gemm.WithStats(&k.stats), gemm.WithContext(x.ctx))
+func (x *run) watching(c *caseRun, k *caller) []gemm.Option {
+	opts := append(slices.Clip(k.opts), gemm.WithContext(x.ctx))
+	if c.each == 1 {
+		opts = append(opts, gemm.WithStats(&k.stats))
+	}
+	return opts
 }
 
 // threads returns on how many workers the peak is measured that c is compared
@@ -80,9 +90,9 @@ func (c *caseRun) threads() int {
 // resetC gives every C its old value, NaN if it must not be read, unless ctx is done.
 func (c *caseRun) resetC(ctx context.Context) {
 	for _, k := range c.callers {
-		for _, o := range k.c {
-			if c.p.c0 != nil {
-				copy(o.raw, c.p.c0.raw)
+		for i, o := range k.c {
+			if old := c.p.c0; old != nil {
+				copy(o.raw, old[i%len(old)].raw)
 			} else {
 				o.poison(ctx)
 			}
@@ -122,11 +132,11 @@ func (x *run) timed(c *caseRun) (d time.Duration, mallocs uint64, err error) {
 	least := x.minTime()
 	return c.together(func(k *caller, start time.Time) error {
 		for k.made == 0 || time.Since(start) < least && !failed.Load() {
-			if err := x.calls(c, k, c.batch, c.watched); err != nil {
+			if err := x.calls(c, k, c.burst, c.watched); err != nil {
 				failed.Store(true)
 				return err
 			}
-			k.made += c.batch
+			k.made += c.burst
 		}
 		return nil
 	})
@@ -136,11 +146,11 @@ func (x *run) timed(c *caseRun) (d time.Duration, mallocs uint64, err error) {
 func (x *run) calls(c *caseRun, k *caller, n int, waits bool) error {
 	for range n {
 		s := k.set
-		if k.set++; k.set == len(k.c) {
+		if k.set += c.each; k.set == len(k.c) {
 			k.set = 0
 		}
-		if err := x.engine.Multiply(k.c[s].view, c.p.a[s].view, c.b[s], k.opts...); err != nil {
-			return x.failed(c.v, err)
+		if err := x.call(c, k, s, k.opts); err != nil {
+			return err
 		}
 		if waits {
 			k.addWaits()
@@ -149,9 +159,25 @@ func (x *run) calls(c *caseRun, k *caller, n int, waits bool) error {
 	return x.ctx.Err()
 }
 
-// watch has k multiply once, with statistics.
+// watch has k multiply every product of the batch once, with statistics of a call that has them.
 func (x *run) watch(c *caseRun, k *caller) error {
-	if err := x.engine.Multiply(k.c[0].view, c.p.a[0].view, c.b[0], x.watching(k)...); err != nil {
+	opts := x.watching(c, k)
+	for s := 0; s < c.v.products(); s += c.each {
+		if err := x.call(c, k, s, opts); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// call is one of k with the sets of operands from s on.
+func (x *run) call(c *caseRun, k *caller, s int, opts []gemm.Option) (err error) {
+	if end := s + c.each; c.each > 1 {
+		err = x.engine.MultiplyBatch(k.views[s:end], c.a[s:end], c.b[s:end], opts...)
+	} else {
+		err = x.engine.Multiply(k.views[s], c.a[s], c.b[s], opts...)
+	}
+	if err != nil {
 		return x.failed(c.v, err)
 	}
 	return nil
@@ -166,20 +192,22 @@ func (k *caller) addWaits() {
 // have the same bits.
 func (c *caseRun) verifyCallers() bool {
 	for i, k := range c.callers {
-		sum, o := checksum(k.c[0]), c.p.ref.check(k.c[0])
-		if i == 0 {
-			c.sum = sum
-		}
-		if i == 0 || o.maxError > c.outcome.maxError {
-			c.outcome = o
-		}
-		switch {
-		case !o.passed():
-			c.fail(i, o.String())
-			return false
-		case sum != c.sum:
-			c.fail(i, "other bits than the first caller's")
-			return false
+		for j, ref := range c.p.refs {
+			sum, o := checksum(k.c[j]), ref.check(k.c[j])
+			if i == 0 {
+				c.sums = append(c.sums, sum)
+			}
+			if o.maxError > c.outcome.maxError {
+				c.outcome = o
+			}
+			switch {
+			case !o.passed():
+				c.fail(i, j, o.String())
+				return false
+			case sum != c.sums[j]:
+				c.fail(i, j, "other bits than the first caller's")
+				return false
+			}
 		}
 	}
 	return true
@@ -188,17 +216,21 @@ func (c *caseRun) verifyCallers() bool {
 // verifyLater checks that no call of the last sample changed a bit.
 func (c *caseRun) verifyLater() {
 	for i, k := range c.callers {
-		for j := range min(k.made, len(k.c)) {
-			if checksum(k.c[(k.first+j)%len(k.c)]) != c.sum {
-				c.fail(i, "a later call gave other bits than the first")
+		for j := range min(k.made*c.each, len(k.c)) {
+			set := (k.first + j) % len(k.c)
+			if product := set % len(c.sums); checksum(k.c[set]) != c.sums[product] {
+				c.fail(i, product, "a later call gave other bits than the first")
 				return
 			}
 		}
 	}
 }
 
-// fail says what is wrong with the result of caller i.
-func (c *caseRun) fail(i int, failure string) {
+// fail says what is wrong with the result of caller i, of a product of the batch.
+func (c *caseRun) fail(i, product int, failure string) {
+	if n := c.v.products(); n > 1 {
+		failure = fmt.Sprintf("product %d of %d: %s", product+1, n, failure)
+	}
 	if len(c.callers) > 1 {
 		failure = fmt.Sprintf("caller %d of %d: %s", i+1, len(c.callers), failure)
 	}

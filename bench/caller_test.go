@@ -85,6 +85,15 @@ type hook func(c, a, b gemm.AnyMatrix, opts []gemm.Option) error
 
 func (h hook) Multiply(c, a, b gemm.AnyMatrix, opts ...gemm.Option) error { return h(c, a, b, opts) }
 
+func (h hook) MultiplyBatch(c, a, b []gemm.AnyMatrix, opts ...gemm.Option) error {
+	for i := range c {
+		if err := h(c[i], a[i], b[i], opts); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // data returns the elements of an operand that holds float32.
 func data(m gemm.AnyMatrix) []float32 { return m.(gemm.Matrix[float32]).Data }
 

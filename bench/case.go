@@ -3,8 +3,10 @@ package bench
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
+	"example.com/leafhopper/asm"
 	"example.com/leafhopper/gemm"
 	"example.com/leafhopper/internal/cores"
 )
@@ -21,35 +23,38 @@ const (
 type problem struct {
 	*matrices
 	packed map[string][]gemm.AnyMatrix // each of b, by the kernel that a variant names
-	ref    *reference                  // nil if nothing is verified
+	refs   []*reference                // one for each product; nil if nothing is verified
 }
 
 // matrices are operands, shared by the problems that have the same.
 type matrices struct {
-	a, b, c []*operand // one each, or copies to rotate over
-	more    []*operand // C of the callers after the first
-	c0      *operand   // C's old value; nil if beta is 0
+	a, b, c []*operand   // one each for every product, or copies of all those to rotate over
+	more    [][]*operand // C of the callers after the first
+	c0      []*operand   // C's old value for every product; nil if beta is 0
 }
 
-// firstBits are the checksum of a result and the way that gave it.
+// firstBits are the checksums of the results of all products and the way that gave them.
 type firstBits struct {
-	sum    uint32
+	sums   []uint32
 	v      Variant
 	kernel string
+	each   int
 }
 
 // A caseRun is one variant while it is measured.
 type caseRun struct {
 	v       Variant
 	p       *problem
-	b       []gemm.AnyMatrix // p's, packed or not
+	a, b    []gemm.AnyMatrix // p's, those of B packed or not
+	each    int              // products in a call: all of the batch, or 1
+	calls   *caseRun         // the same products in calls of one each, if there are several
 	workers int
 	callers []*caller
 	watched bool
-	batch   int           // calls of each caller between two looks at the clock
+	burst   int           // calls of each caller between two looks at the clock
 	call    time.Duration // in which each caller makes a call
 	peak    *peakRun
-	sum     uint32 // of the verified result
+	sums    []uint32 // of the verified results
 	outcome outcome
 	failure string
 
@@ -61,9 +66,9 @@ type caseRun struct {
 	trace *gemm.Trace
 }
 
-// prepare makes the first call of v, verifies it, and warms up.
-func (x *run) prepare(v Variant) (*caseRun, error) {
-	c := &caseRun{v: v, workers: v.Workers, watched: v.Flops() >= watchedFlops, batch: 1}
+// prepare makes the first call of v, with each products, or as many as all of them take, verifies it, and warms up.
+func (x *run) prepare(v Variant, each int) (*caseRun, error) {
+	c := &caseRun{v: v, each: each, workers: v.Workers, watched: float64(each)*v.Flops() >= watchedFlops, burst: 1}
 	if c.workers == 0 {
 		c.workers = cores.Count()
 	}
@@ -71,22 +76,34 @@ func (x *run) prepare(v Variant) (*caseRun, error) {
 	if c.p, err = x.problemOf(v.Workload); err != nil {
 		return nil, err
 	}
+	c.a = views(c.p.a)
 	if c.b, err = x.operandB(c.p, v); err != nil {
 		return nil, x.failed(v, err)
 	}
 	if err := x.hire(c, options(v)); err != nil {
 		return nil, err
 	}
+	if c.each > 1 { // statistics are of one product
+		k, err := asm.SelectArithmetic(v.In, v.Arith, v.Kernel)
+		if err != nil {
+			return nil, err
+		}
+		c.callers[0].stats = gemm.Stats{Kernel: k.Name, Depth: v.Depth}
+	}
 	c.resetC(x.ctx)
 	if c.call, _, err = c.together(func(k *caller, _ time.Time) error { return x.watch(c, k) }); err != nil {
 		return nil, err
 	}
+	c.call /= time.Duration(c.turn())
 	if c.peak, err = x.peakOf(c.callers[0].stats.Kernel, c.threads()); err != nil {
 		return nil, err
 	}
 	x.verifyFirst(c)
 	return c, x.warmUp(c)
 }
+
+// turn returns the calls that all products of the batch take.
+func (c *caseRun) turn() int { return c.v.products() / c.each }
 
 // options returns the options of v, without those that are what Multiply does
 // anyway: a small product would notice them.
@@ -122,8 +139,18 @@ func (x *run) problemOf(w Workload) (*problem, error) {
 		return nil, err
 	}
 	p := &problem{matrices: o}
-	if !x.SkipVerify {
-		p.ref = newReference(w, o.a[0], o.b[0], o.c0)
+	for i := range w.products() {
+		if x.SkipVerify {
+			break
+		}
+		var c0 *operand
+		if o.c0 != nil {
+			c0 = o.c0[i]
+		}
+		p.refs = append(p.refs, newReference(w, o.a[i], o.b[i], c0))
+		if err := x.ctx.Err(); err != nil {
+			return nil, err
+		}
 	}
 	x.problem[w] = p
 	return p, x.ctx.Err()
@@ -134,11 +161,15 @@ func (x *run) matricesOf(w Workload) (*matrices, error) {
 	if o := x.matrices[w]; o != nil {
 		return o, nil
 	}
-	a, b, c0 := newOperands(x.ctx, w)
-	o := &matrices{a: []*operand{a}, b: []*operand{b}, c0: c0}
-	for range x.sets(w) {
-		if len(o.c) > 0 {
-			o.a, o.b = append(o.a, a.clone()), append(o.b, b.clone())
+	o, n := &matrices{}, w.products()
+	for i := range n * x.sets(w) {
+		if i >= n {
+			o.a, o.b = append(o.a, o.a[i-n].clone()), append(o.b, o.b[i-n].clone())
+		} else {
+			a, b, c0 := newOperands(x.ctx, w.product(i))
+			if o.a, o.b = append(o.a, a), append(o.b, b); c0 != nil {
+				o.c0 = append(o.c0, c0)
+			}
 		}
 		o.c = append(o.c, newOperand(w.Out, w.M, w.N, false))
 		if err := x.ctx.Err(); err != nil {
@@ -192,15 +223,16 @@ func (x *run) failed(v Variant, err error) error {
 	if x.ctx.Err() != nil {
 		return x.ctx.Err()
 	}
-	return fmt.Errorf("bench: %dx%dx%d %v to %v %s, depth %s, workers %d, callers %d, prepacked %v: %w",
-		v.M, v.N, v.K, v.In, v.Out, v.Trans(), depthName(v.Depth), v.Workers, v.callers(), v.Prepacked, err)
+	return fmt.Errorf("bench: %dx%dx%d %v to %v %s, depth %s, workers %d, callers %d, batch %d, prepacked %v: %w",
+		v.M, v.N, v.K, v.In, v.Out, v.Trans(), depthName(v.Depth), v.Workers, v.callers(), v.products(), v.Prepacked,
+		err)
 }
 
-// verifyFirst checks the first result of every caller, and that its bits are
+// verifyFirst checks the first results of every caller, and that their bits are
 // those of the other variants of the same workload and kernel, or arithmetic if
 // that is Hopper's.
 func (x *run) verifyFirst(c *caseRun) {
-	if c.p.ref == nil {
+	if c.p.refs == nil {
 		return
 	}
 	kernel := c.callers[0].stats.Kernel
@@ -212,8 +244,8 @@ func (x *run) verifyFirst(c *caseRun) {
 		key.kernel = ""
 	}
 	if first, ok := x.bits[key]; !ok {
-		x.bits[key] = firstBits{c.sum, c.v, kernel}
-	} else if first.sum != c.sum {
+		x.bits[key] = firstBits{c.sums, c.v, kernel, c.each}
+	} else if !slices.Equal(first.sums, c.sums) {
 		c.failure = fmt.Sprintf("other bits than with depth %s, workers %d, tile %v, kernel %s",
 			depthName(first.v.Depth), first.v.Workers, first.v.Tile, first.kernel)
 		if first.v.Prepacked != c.v.Prepacked {
@@ -221,6 +253,9 @@ func (x *run) verifyFirst(c *caseRun) {
 		}
 		if first.v.callers() != c.v.callers() {
 			c.failure += fmt.Sprintf(", callers %d", first.v.callers())
+		}
+		if first.each != c.each {
+			c.failure += fmt.Sprintf(", %s a call", plural(first.each, "product"))
 		}
 	}
 }
@@ -239,7 +274,7 @@ func (x *run) warmUp(c *caseRun) error {
 			}
 		}
 	}
-	c.batch = int(max(1, x.minTime()/8/max(1, c.call)))
+	c.burst = int(max(1, x.minTime()/8/max(1, c.call)))
 	return nil
 }
 
@@ -250,8 +285,8 @@ func (x *run) sample(c *caseRun) error {
 	}
 	// The measurement of the peak, or another variant, came before. A product
 	// that is long enough not to notice is not run for nothing.
-	if c.call < x.minTime()/8 {
-		if _, _, err := c.together(func(k *caller, _ time.Time) error { return x.calls(c, k, 1, false) }); err != nil {
+	if n := c.turn(); time.Duration(n)*c.call < x.minTime()/8 {
+		if _, _, err := c.together(func(k *caller, _ time.Time) error { return x.calls(c, k, n, false) }); err != nil {
 			return err
 		}
 	}
@@ -266,7 +301,7 @@ func (x *run) sample(c *caseRun) error {
 	for _, k := range c.callers {
 		n += k.made
 	}
-	if !c.watched {
+	if !c.watched && c.v.products() == 1 {
 		_, _, err := c.together(func(k *caller, _ time.Time) error {
 			defer k.addWaits()
 			return x.watch(c, k)
@@ -279,13 +314,13 @@ func (x *run) sample(c *caseRun) error {
 	for _, k := range c.callers {
 		w.add(k.waits)
 	}
-	c.samples = append(c.samples, d.Seconds()*float64(len(c.callers))/float64(n))
+	c.samples = append(c.samples, d.Seconds()*float64(len(c.callers)*c.turn())/float64(n))
 	c.allocs = append(c.allocs, float64(mallocs)/float64(n))
-	if x.Cold {
+	if x.Cold && c.turn() == 1 {
 		c.reads = append(c.reads, c.readCold().Seconds())
 	}
 	c.waits = append(c.waits, w)
-	if c.p.ref != nil && c.p.c0 == nil && c.failure == "" {
+	if c.p.refs != nil && c.p.c0 == nil && c.failure == "" {
 		c.verifyLater()
 	}
 	return nil
@@ -299,7 +334,7 @@ func (x *run) result(c *caseRun) Result {
 		Depth: v.Depth, DepthUsed: stats.Depth, Workers: c.workers, Kernel: stats.Kernel,
 		Prepacked: v.Prepacked, Count: len(samples),
 		SecondsMedian: Median(samples), AllocsPerOp: Median(c.allocs[:x.rounds]),
-		Samples: samples, Trace: c.trace, Checked: c.p.ref != nil, Failure: c.failure,
+		Samples: samples, Trace: c.trace, Checked: c.p.refs != nil, Failure: c.failure,
 		Arith: v.Arith.String(), Alpha: v.Alpha, Beta: v.Beta, Seed: v.Seed,
 		Cold: x.Cold, MinTime: x.minTime().Seconds(),
 	}
@@ -316,6 +351,12 @@ func (x *run) result(c *caseRun) Result {
 	if v.Callers > 1 {
 		res.Callers = v.Callers
 	}
+	if c.calls != nil {
+		res.Batch, res.CallsSamples = v.Batch, c.calls.samples[:x.rounds]
+		if res.Failure == "" && c.calls.failure != "" {
+			res.Failure = "in a call for each product: " + c.calls.failure
+		}
+	}
 	if v.Tile != [3]int{} {
 		res.Tile = fmt.Sprintf("%dx%dx%d", v.Tile[0], v.Tile[1], v.Tile[2])
 	}
@@ -329,7 +370,7 @@ func (x *run) result(c *caseRun) Result {
 		res.GFLOPS = res.gflops(res.SecondsMedian)
 	}
 	if x.Cold && res.SecondsMedian > 0 {
-		bytes := float64(v.M*v.K+v.K*v.N) * float64(v.In.Size())
+		bytes := float64(v.products()) * float64(v.M*v.K+v.K*v.N) * float64(v.In.Size())
 		res.GBs, res.ReadGBs = bytes/res.SecondsMedian/1e9, bytes/Median(c.reads[:x.rounds])/1e9
 	}
 	if peak := c.peak.result().GFLOPS; peak > 0 {
@@ -344,7 +385,7 @@ func (x *run) result(c *caseRun) Result {
 		res.ConsumerWait = w.consumer.Seconds() / w.of.Seconds()
 	}
 	if res.Checked {
-		res.Verified = c.failure == ""
+		res.Verified = res.Failure == ""
 		res.MaxError = finite(c.outcome.maxError)
 	}
 	return res

@@ -61,7 +61,7 @@ var depthAxis = column{"depth", func(r *Result) string { return depthName(r.Dept
 
 // xOrder are the axes in the order in which they are taken for x.
 var xOrder = []string{
-	"m x n x k", "depth", "workers", "callers", "splitk", "promotion", "scales", "bias", "activation",
+	"m x n x k", "depth", "workers", "callers", "batch", "splitk", "promotion", "scales", "bias", "activation",
 	"tile", "kernel", "arith", "prepacked", "dtype", "out", "trans",
 }
 

@@ -10,7 +10,7 @@ import (
 var touched atomic.Uint32
 
 // readCold reads every copy of A and B once, on as many goroutines as c has workers, of which each touches every
-// line of its part, and returns the time of a copy. All copies together do not fit in the caches.
+// line of its part, and returns the time of a call's. All copies together do not fit in the caches.
 func (c *caseRun) readCold() time.Duration {
 	start := time.Now()
 	part := func(w int) {
@@ -32,5 +32,5 @@ func (c *caseRun) readCold() time.Duration {
 	}
 	part(c.workers - 1)
 	others.Wait()
-	return time.Since(start) / time.Duration(len(c.p.b))
+	return time.Since(start) / time.Duration(len(c.p.b)/c.each)
 }

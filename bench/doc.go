@@ -2,7 +2,7 @@
 // the machine can do. The command gemmbench and go test -bench share it.
 //
 // A [Variant] is a [Workload] (shapes, types, factors, seed, arithmetic, split of
-// K, epilogue) together with how to run it (ring depth, workers, callers, kernel, tile,
+// K, batch, epilogue) together with how to run it (ring depth, workers, callers, kernel, tile,
 // prepacked or not). A [Runner] takes many of them:
 //
 //	           ┌ for each variant ┐   ┌───────── Count rounds ────────┐
@@ -57,6 +57,15 @@
 // those of the variant that is the same but for 1 worker and 1 caller; where that
 // was not measured, to those with 1 worker and as many callers, or with as many
 // workers and 1 caller.
+//
+// # Batches
+//
+// A batch is several products of one size, each with its own A, B and C of other values, in a call of
+// [gemm.MultiplyBatch]. Its seconds are those of the call, its GFLOP/s those of all products. In each round the same
+// products are also measured in as many calls of Multiply, one after the other: the ratio ("vs calls", vs_calls) of
+// that time to the batch's is 1.25 where the one call takes a fifth less. Every product is verified, in both, and must
+// have the same bits. Of a batch there are no statistics, and so no waits, and no depth that the engine chose, nor
+// traces.
 //
 // # Peak
 //

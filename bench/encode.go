@@ -22,7 +22,8 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	base, plain := byDepth.baselines(r), byPlain.baselines(r)
 	for i := range r.Results {
 		res := &r.Results[i]
-		out.Results[i].VsDepth1, out.Results[i].VsPlain = byDepth.versus(base, res), byPlain.versus(plain, res)
+		to := &out.Results[i]
+		to.VsDepth1, to.VsPlain, to.VsCalls = byDepth.versus(base, res), byPlain.versus(plain, res), res.vsCalls()
 	}
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
@@ -62,12 +63,12 @@ var (
 )
 
 // csvAsked are the axes that have a column if a result was asked for more than the default.
-var csvAsked = []string{"callers", "arith", "splitk", "promotion", "scales", "bias", "activation"}
+var csvAsked = []string{"callers", "batch", "arith", "splitk", "promotion", "scales", "bias", "activation"}
 
 // WriteCSV writes the results, one a line under a line of names. The columns
-// callers, arith, splitk, promotion, scales, bias and activation follow the others if a result
-// was asked for another value than the default, and scaling if
-// workers or callers vary; where it is not known it is empty. The columns from
+// callers, batch, arith, splitk, promotion, scales, bias and activation follow the others if a result
+// was asked for another value than the default, vs_calls, the ratio, if there are batches, and scaling if
+// workers or callers vary; where they are not known they are empty. The columns from
 // depth_used to samples come last; samples are the seconds of all rounds, with blanks between.
 func (r *Report) WriteCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
@@ -78,12 +79,21 @@ func (r *Report) WriteCSV(w io.Writer) error {
 			extra = append(extra, a)
 		}
 	}
+	num := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	if r.hasBatch() {
+		extra = append(extra, column{"vs_calls", func(s *Result) string {
+			if v := s.vsCalls(); v != nil {
+				return num(v.Ratio)
+			}
+			return ""
+		}})
+	}
 	if r.hasScaling() {
 		extra = append(extra, column{scaling.name, func(s *Result) string {
 			if s.Scaling == 0 {
 				return ""
 			}
-			return strconv.FormatFloat(s.Scaling, 'g', -1, 64)
+			return num(s.Scaling)
 		}})
 	}
 	extra = append(extra, csvMore...)
@@ -92,7 +102,6 @@ func (r *Report) WriteCSV(w io.Writer) error {
 		header = append(header, a.name)
 	}
 	c.Write(header) // errors stay with c until it is flushed
-	num := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	for _, s := range r.Results {
 		line := []string{
 			strconv.Itoa(s.M), strconv.Itoa(s.N), strconv.Itoa(s.K), s.DType, s.Out, s.Trans,
@@ -118,9 +127,12 @@ func benchName(dtype string, m, n, k, depth, workers int) string {
 }
 
 // benchUnits tell benchstat which direction is better.
-var benchUnits = []*benchfmt.UnitMetadata{
-	{UnitMetadataKey: benchfmt.UnitMetadataKey{Unit: "GFLOP/s", Key: "better"}, OrigUnit: "GFLOP/s", Value: "higher"},
-	{UnitMetadataKey: benchfmt.UnitMetadataKey{Unit: "%peak", Key: "better"}, OrigUnit: "%peak", Value: "higher"},
+var benchUnits = []*benchfmt.UnitMetadata{higher("GFLOP/s"), higher("%peak")}
+
+func higher(unit string) *benchfmt.UnitMetadata {
+	return &benchfmt.UnitMetadata{
+		UnitMetadataKey: benchfmt.UnitMetadataKey{Unit: unit, Key: "better"}, OrigUnit: unit, Value: "higher",
+	}
 }
 
 // WriteBenchfmt writes every sample as a line of Go's benchmark format, for
@@ -142,7 +154,11 @@ func (r *Report) WriteBenchfmt(w io.Writer) error {
 		return err
 	}
 	out := benchfmt.NewWriter(w)
-	for _, u := range benchUnits {
+	units := benchUnits
+	if r.hasBatch() {
+		units = append(slices.Clip(units), higher("vs-calls"))
+	}
+	for _, u := range units {
 		if err := out.Write(u); err != nil {
 			return err
 		}
@@ -157,10 +173,8 @@ func (r *Report) WriteBenchfmt(w io.Writer) error {
 		if m.GOMAXPROCS > 1 {
 			name += fmt.Sprintf("-%d", m.GOMAXPROCS)
 		}
-		for _, seconds := range s.Samples {
-			sample := &benchfmt.Result{
-				Config: config, Name: benchfmt.Name(name), Iters: 1, Values: s.benchValues(seconds),
-			}
+		for i := range s.Samples {
+			sample := &benchfmt.Result{Config: config, Name: benchfmt.Name(name), Iters: 1, Values: s.benchValues(i)}
 			if err := out.Write(sample); err != nil {
 				return err
 			}
@@ -200,19 +214,24 @@ func (r *Report) benchConfig() (config []benchfmt.Config, extra []column) {
 	return config, extra
 }
 
-// benchValues returns what a sample measured.
-func (r *Result) benchValues(seconds float64) []benchfmt.Value {
+// benchValues returns what sample i measured.
+func (r *Result) benchValues(i int) []benchfmt.Value {
+	seconds := r.Samples[i]
 	gflops := r.gflops(seconds)
 	peak := 0.0
 	if r.GFLOPS > 0 {
 		peak = 100 * r.PeakFraction * gflops / r.GFLOPS
 	}
-	return []benchfmt.Value{
+	values := []benchfmt.Value{
 		{Value: seconds, Unit: "sec/op", OrigValue: rounded(seconds*1e9, 6), OrigUnit: "ns/op"},
 		{Value: rounded(gflops, 6), Unit: "GFLOP/s"},
 		{Value: rounded(peak, 4), Unit: "%peak"},
 		{Value: rounded(r.AllocsPerOp, 4), Unit: "allocs/op"},
 	}
+	if i < len(r.CallsSamples) {
+		values = append(values, benchfmt.Value{Value: rounded(r.CallsSamples[i]/seconds, 6), Unit: "vs-calls"})
+	}
+	return values
 }
 
 // rounded returns v with so many significant digits.

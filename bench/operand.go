@@ -247,6 +247,14 @@ func (o *operand) generate(ctx context.Context, next func(dst []float64, first i
 	})
 }
 
+// views returns the views of operands.
+func views(operands []*operand) (all []gemm.AnyMatrix) {
+	for _, o := range operands {
+		all = append(all, o.view)
+	}
+	return all
+}
+
 // clone returns a copy of o in memory of its own.
 func (o *operand) clone() *operand {
 	c := newOperand(o.elem, o.rows, o.cols, o.trans)

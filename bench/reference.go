@@ -39,10 +39,11 @@ type entry struct {
 
 const (
 	// Up to this many multiply-adds, and this many elements of one operand, a
-	// product is compared in full: about 0.2 s and 64 MB.
+	// product, or all of a batch, is compared in full: about 0.2 s and 64 MB.
 	fullProduct = 1 << 26
 	fullOperand = 1 << 22
 
+	// Of all of a batch together, but at least one of each.
 	randomEntries = 1024
 	edgeEntries   = 64 // on each of the four edges
 	worstRows     = 4
@@ -53,7 +54,8 @@ func newReference(w Workload, a, b, c0 *operand) *reference {
 	if w.Arith == gemm.Hopper {
 		products = fullExact
 	}
-	full := w.M*w.N <= products/w.K && max(w.M*w.N, w.N*w.K, w.M*w.K) <= fullOperand
+	n := w.products()
+	full := w.M*w.N <= products/n/w.K && max(w.M*w.N, w.N*w.K, w.M*w.K) <= fullOperand/n
 	return makeReference(w, a, b, c0, full)
 }
 
@@ -185,13 +187,14 @@ func (r *reference) sample() {
 		return int(mix(r.w.Seed^0x5a3b1e, draw) % uint64(n))
 	}
 	places := map[[2]int]bool{{0, 0}: true, {0, n - 1}: true, {m - 1, 0}: true, {m - 1, n - 1}: true}
-	for range edgeEntries {
+	each := func(n int) int { return max(1, n/r.w.products()) }
+	for range each(edgeEntries) {
 		places[[2]int{0, pick(n)}] = true
 		places[[2]int{m - 1, pick(n)}] = true
 		places[[2]int{pick(m), 0}] = true
 		places[[2]int{pick(m), n - 1}] = true
 	}
-	for range randomEntries {
+	for range each(randomEntries) {
 		places[[2]int{pick(m), pick(n)}] = true
 	}
 	for p := range places {

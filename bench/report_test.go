@@ -120,7 +120,7 @@ func nan() float64 { var zero float64; return zero / zero }
 // TestGolden compares every format with testdata; -update rewrites it.
 func TestGolden(t *testing.T) {
 	for name, rep := range map[string]*Report{"plain": sampleReport(), "mixed": mixedReport(), "hopper": hopperReport(),
-		"packed": packedReport(), "callers": callersReport(), "auto": autoReport(),
+		"packed": packedReport(), "callers": callersReport(), "batch": batchReport(), "auto": autoReport(),
 		"empty": {Machine: sampleReport().Machine}} {
 		for _, format := range Formats {
 			var b bytes.Buffer
@@ -191,7 +191,8 @@ func TestJSONFields(t *testing.T) {
 func TestBenchfmtRead(t *testing.T) {
 	var b bytes.Buffer
 	want := 0
-	for _, rep := range []*Report{mixedReport(), hopperReport(), packedReport(), callersReport(), autoReport()} {
+	for _, rep := range []*Report{mixedReport(), hopperReport(), packedReport(), callersReport(), autoReport(),
+		batchReport()} {
 		if err := rep.WriteBenchfmt(&b); err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +209,11 @@ func TestBenchfmtRead(t *testing.T) {
 				rec.GetConfig("seed") != "1" {
 				t.Errorf("%s: config %v", rec.Name, rec.Config)
 			}
-			for _, unit := range []string{"sec/op", "GFLOP/s", "%peak", "allocs/op"} {
+			units := []string{"sec/op", "GFLOP/s", "%peak", "allocs/op"}
+			if strings.Contains(rec.Name.String(), "/batch=8") {
+				units = append(units, "vs-calls")
+			}
+			for _, unit := range units {
 				if v, ok := rec.Value(unit); !ok || v <= 0 {
 					t.Errorf("%s: %v %s", rec.Name, v, unit)
 				}
@@ -219,8 +224,8 @@ func TestBenchfmtRead(t *testing.T) {
 			t.Errorf("%T %v", rec, rec)
 		}
 	}
-	if results != want || better != 2 {
-		t.Errorf("%d results for %d samples, %d units of 2", results, want, better)
+	if results != want || better != 3 {
+		t.Errorf("%d results for %d samples, %d units of 3", results, want, better)
 	}
 }
 

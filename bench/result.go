@@ -17,7 +17,7 @@ type Result struct {
 	Out           string  `json:"out"`   // of C
 	Trans         string  `json:"trans"`
 	Depth         int     `json:"depth"`          // as asked for; 0 leaves the choice to the engine
-	DepthUsed     int     `json:"depth_used"`     // stages of the ring that ran; 0 without a ring
+	DepthUsed     int     `json:"depth_used"`     // stages of the ring that ran; 0 without a ring, or as a batch chose
 	Workers       int     `json:"workers"`        // as asked for; if that was 0, as many as the engine takes
 	Kernel        string  `json:"kernel"`         // that ran
 	Prepacked     bool    `json:"prepacked"`      // B was packed before the time started
@@ -25,10 +25,10 @@ type Result struct {
 	SecondsMedian float64 `json:"seconds_median"` // that a call takes its caller
 	SecondsMin    float64 `json:"seconds_min"`
 	SecondsMax    float64 `json:"seconds_max"`
-	GFLOPS        float64 `json:"gflops"` // of all callers, at the median
+	GFLOPS        float64 `json:"gflops"` // of all callers and products, at the median
 	// PeakFraction is of the peak of kernel and Workers, even if fewer ran; of all callers up to the processors.
 	PeakFraction float64 `json:"peak_fraction"`
-	ProducerWait float64 `json:"producer_wait"` // fraction of workers × elapsed
+	ProducerWait float64 `json:"producer_wait"` // fraction of workers × elapsed; 0 of a batch, which does not tell
 	ConsumerWait float64 `json:"consumer_wait"`
 	AllocsPerOp  float64 `json:"allocs_per_op"` // of a call, by the whole process
 	Checked      bool    `json:"checked"`       // verification was on
@@ -49,6 +49,7 @@ type Result struct {
 	Bias       bool    `json:"bias,omitempty"`       // of the columns of C
 	Activation string  `json:"activation,omitempty"` // if it is not the identity
 	Callers    int     `json:"callers,omitempty"`    // at once, if more than 1
+	Batch      int     `json:"batch,omitempty"`      // products in a call, each with its own A, B and C, if more than 1
 	// Scaling is GFLOPS over that with 1 worker and 1 caller, if either varies and that was measured.
 	Scaling float64 `json:"scaling,omitempty"`
 
@@ -60,6 +61,10 @@ type Result struct {
 	Samples  []float64 `json:"samples"`
 	VsDepth1 *Versus   `json:"vs_depth1,omitempty"` // if depth 1 of the same was measured; set as the report is written
 	VsPlain  *Versus   `json:"vs_plain,omitempty"`  // where the same without scales, bias and activation was; likewise
+	// CallsSamples are the seconds that the products of a batch take in as many calls of Multiply in a row, and VsCalls
+	// how much faster the one call is; likewise.
+	CallsSamples []float64 `json:"calls_samples,omitempty"`
+	VsCalls      *Versus   `json:"vs_calls,omitempty"`
 
 	Trace *gemm.Trace `json:"-"` // of one product, if asked for; see [Runner]
 }
@@ -67,10 +72,13 @@ type Result struct {
 // Flops returns the floating-point operations of one product.
 func (r *Result) Flops() float64 { return 2 * float64(r.M) * float64(r.N) * float64(r.K) }
 
-// gflops returns the speed of all callers whose calls take that many seconds.
+// gflops returns the speed of all callers and products whose calls take that many seconds.
 func (r *Result) gflops(seconds float64) float64 {
-	return r.Flops() * float64(max(1, r.Callers)) / seconds / 1e9
+	return r.Flops() * float64(max(1, r.Callers)*max(1, r.Batch)) / seconds / 1e9
 }
+
+// vsCalls compares a batch with as many calls, or returns nil.
+func (r *Result) vsCalls() *Versus { return versus(r.CallsSamples, r.Samples) }
 
 // Spread returns (largest sample - smallest sample) / median.
 func (r *Result) Spread() float64 {

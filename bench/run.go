@@ -22,7 +22,7 @@ const (
 // but their operands do not fit in memory together.
 var ErrMemory = errors.New("bench: not enough memory")
 
-// maxSets bounds the copies of operands so small that each takes less memory
+// maxSets bounds the operands, copies of each other, so small that each takes less memory
 // than what describes it.
 const maxSets = 1 << 14
 
@@ -38,7 +38,7 @@ type Runner struct {
 	// bytes. Several callers share theirs and cannot be measured so.
 	Cold bool
 	// Timelines has a run end with traced products of every variant, for [Report.WriteTable]
-	// and [Report.WriteTimelines].
+	// and [Report.WriteTimelines]. Batches cannot be traced.
 	Timelines bool
 	// ExecutionTrace, if set, gets package runtime/trace's of those products.
 	ExecutionTrace io.Writer
@@ -92,6 +92,9 @@ func (r *Runner) Validate(variants []Variant) error {
 			return fmt.Errorf("bench: %d callers share A and B and find them in each other's caches: "+
 				"they cannot be measured cold", v.Callers)
 		}
+		if r.Timelines && v.Batch > 1 {
+			return fmt.Errorf("bench: a trace tells of one product, not of a batch of %d", v.Batch)
+		}
 		operands := v.operands()
 		callers := seen[operands]
 		if callers == 0 {
@@ -100,11 +103,11 @@ func (r *Runner) Validate(variants []Variant) error {
 		}
 		if n := v.callers(); n > callers {
 			seen[operands] = n
-			total += float64(n-callers) * float64(v.M*v.N*v.Out.Size())
+			total += float64(n-callers) * float64(v.products()) * float64(v.M*v.N*v.Out.Size())
 		}
 		if key := (packed{v.Workload, v.Kernel}); v.Prepacked && !seenPacked[key] {
 			seenPacked[key] = true
-			total += float64(v.packedBytes()) * float64(r.sets(v.Workload))
+			total += float64(v.packedBytes()) * float64(v.products()*r.sets(v.Workload))
 		}
 	}
 	if have := availableMemory(); have > 0 && total > 0.75*float64(have) {
@@ -114,12 +117,12 @@ func (r *Runner) Validate(variants []Variant) error {
 	return nil
 }
 
-// sets returns the number of copies of w's operands to rotate over.
+// sets returns the number of copies of w's operands, those of a batch together, to rotate over.
 func (r *Runner) sets(w Workload) int {
 	if !r.Cold {
 		return 1
 	}
-	return min(2*lastLevelCache()/w.Bytes()+2, maxSets)
+	return min(2*lastLevelCache()/w.Bytes()+2, maxSets/w.products())
 }
 
 // steps returns how many steps each variant takes: a first call, its samples, its trace.
@@ -150,6 +153,7 @@ type run struct {
 	ctx      context.Context
 	engine   multiplier
 	cases    []*caseRun
+	turns    []*caseRun // cases, and their products in a call each, in the order in which they are measured
 	matrices map[Workload]*matrices
 	problem  map[Workload]*problem
 	peaks    []*peakRun
@@ -164,21 +168,22 @@ type run struct {
 // A multiplier is a gemm.Engine.
 type multiplier interface {
 	Multiply(c, a, b gemm.AnyMatrix, opts ...gemm.Option) error
+	MultiplyBatch(c, a, b []gemm.AnyMatrix, opts ...gemm.Option) error
 }
 
 func (r *Runner) compare(ctx context.Context, engine multiplier, variants []Variant) (*Report, error) {
 	x := &run{
 		Runner: r, ctx: ctx, engine: engine,
 		matrices: map[Workload]*matrices{}, problem: map[Workload]*problem{}, bits: map[bitsKey]firstBits{},
-		steps: len(variants) * r.steps(), before: readProcessorTime(),
+		before: readProcessorTime(),
 	}
 	for _, v := range variants {
-		x.progress("first call of ", v)
-		c, err := x.prepare(v)
-		if err != nil {
+		x.steps += min(v.products(), 2) * r.steps()
+	}
+	for _, v := range variants {
+		if err := x.add(v); err != nil {
 			return nil, err
 		}
-		x.cases = append(x.cases, c)
 	}
 	err := x.measure()
 	if err != nil && (ctx.Err() == nil || x.rounds == 0) {
@@ -192,10 +197,28 @@ func (r *Runner) compare(ctx context.Context, engine multiplier, variants []Vari
 	return rep, err
 }
 
+// add makes the case of v, and if that is a batch beside it one of as many calls.
+func (x *run) add(v Variant) error {
+	x.progress("first call of ", v)
+	c, err := x.prepare(v, v.products())
+	if err != nil {
+		return err
+	}
+	x.cases, x.turns = append(x.cases, c), append(x.turns, c)
+	if v.products() > 1 {
+		x.progress("first call of ", v)
+		if c.calls, err = x.prepare(v, 1); err != nil {
+			return err
+		}
+		x.turns = append(x.turns, c.calls)
+	}
+	return nil
+}
+
 // measure takes the samples, round by round, and the traces.
 func (x *run) measure() error {
 	var round time.Duration
-	for _, c := range x.cases {
+	for _, c := range x.turns {
 		round += max(x.minTime(), c.call)
 	}
 	runtime.GC() // once: a collection empties the engine's pools
@@ -204,8 +227,8 @@ func (x *run) measure() error {
 		if err := x.measurePeaks(); err != nil {
 			return err
 		}
-		for j := range x.cases {
-			c := x.cases[(i+j)%len(x.cases)] // no variant always comes first
+		for j := range x.turns {
+			c := x.turns[(i+j)%len(x.turns)] // no variant always comes first
 			x.progress(fmt.Sprintf("round %d of %d: ", i+1, x.count()), c.v)
 			if err := x.sample(c); err != nil {
 				return err
@@ -231,6 +254,9 @@ func (x *run) progress(what string, v Variant) {
 		}
 		if v.Callers > 1 {
 			extra += fmt.Sprintf(" %d callers", v.Callers)
+		}
+		if v.Batch > 1 {
+			extra += fmt.Sprintf(" batch %d", v.Batch)
 		}
 		what = fmt.Sprintf("%s%dx%dx%d %v %v depth %s%s",
 			what, v.M, v.N, v.K, v.In, v.Arith, depthName(v.Depth), extra)

@@ -320,6 +320,13 @@ func TestValidate(t *testing.T) {
 		{func(v *Variant) { v.Callers = MaxCallers + 1 }, "callers 4097 is outside 0..4096"},
 		{func(v *Variant) { v.M, v.N, v.Callers = 1<<15, 1<<15, MaxCallers },
 			"bench: not enough memory: the operands "},
+		{func(v *Variant) { v.Batch = -1 }, "batch -1 is outside 0..4096"},
+		{func(v *Variant) { v.Batch = MaxBatch + 1 }, "batch 4097 is outside 0..4096"},
+		{func(v *Variant) { v.M, v.N, v.Batch = 1<<15, 1<<15, MaxBatch }, "bench: not enough memory: the operands "},
+		{func(v *Variant) { v.M, v.N, v.K, v.Batch = MaxDim, MaxDim, MaxDim, MaxBatch },
+			"bench: not enough memory: the operands "},
+		{func(v *Variant) { v.M, v.Callers, v.Batch = 1<<12, MaxCallers, MaxBatch },
+			"bench: not enough memory: the operands "},
 		{func(v *Variant) { v.Kernel = "cuda" }, `kernel "cuda" is unknown`},
 		{func(v *Variant) { v.In, v.Kernel = asm.F32, "gobf16" }, `kernel "gobf16" does not multiply f32`},
 		{func(v *Variant) { v.In, v.Arith, v.Kernel = asm.E5M2, gemm.Hopper, "go" },
@@ -352,6 +359,10 @@ func TestValidate(t *testing.T) {
 	if err := (&Runner{Cold: true}).Validate([]Variant{four}); err == nil ||
 		!strings.Contains(err.Error(), "4 callers share A and B") {
 		t.Errorf("4 callers, cold: %v", err)
+	}
+	if err := (&Runner{Timelines: true}).Validate([]Variant{square(64, asm.BF16, 1), batchOf(4, 64, asm.BF16)}); err ==
+		nil || err.Error() != "bench: a trace tells of one product, not of a batch of 4" {
+		t.Errorf("a batch of 4, traced: %v", err)
 	}
 	if err := quick().Validate(nil); err == nil {
 		t.Error("no variants: no error")

@@ -215,12 +215,12 @@ func (d *drawing) captions() []string {
 	return wrapped
 }
 
-// chosenDepths names the depths of the results that left theirs to the engine, each
+// chosenDepths names the depths that the engine chose, each
 // once and in order.
 func (r *Report) chosenDepths() []string {
 	var depths []int
 	for i := range r.Results {
-		if r.Results[i].Depth == 0 {
+		if r.Results[i].depthChosen() {
 			depths = append(depths, r.Results[i].DepthUsed)
 		}
 	}

@@ -29,6 +29,7 @@ var axes = []column{
 	{"trans", func(r *Result) string { return r.Trans }},
 	{"workers", func(r *Result) string { return strconv.Itoa(r.Workers) }},
 	{"callers", func(r *Result) string { return strconv.Itoa(max(1, r.Callers)) }},
+	{"batch", func(r *Result) string { return strconv.Itoa(max(1, r.Batch)) }},
 	{"kernel", func(r *Result) string { return r.Kernel }},
 	{"tile", func(r *Result) string { return cmp.Or(r.Tile, "auto") }},
 	{"arith", func(r *Result) string { return cmp.Or(r.Arith, gemm.Native.String()) }},
@@ -42,7 +43,7 @@ var axes = []column{
 
 // usual are the cells of the axes that a variant need not be given a place on.
 var usual = map[string]string{
-	"callers": "1", "tile": "auto", "arith": gemm.Native.String(), "splitk": "1", "promotion": "0",
+	"callers": "1", "batch": "1", "tile": "auto", "arith": gemm.Native.String(), "splitk": "1", "promotion": "0",
 	"scales": NoScales.String(), "bias": "false", "activation": gemm.Identity.String(), "prepacked": "false",
 }
 
@@ -62,14 +63,15 @@ func (r *Report) columns() []column {
 	}
 	base, plain := byDepth.baselines(r), byPlain.baselines(r)
 	vs := func(c comparison, base map[group]*Result, f func(*Versus) string) func(*Result) string {
-		return func(r *Result) string {
-			if v := c.versus(base, r); v != nil {
-				return f(v)
-			}
-			return "-"
-		}
+		return func(r *Result) string { return versusCell(c.versus(base, r), f) }
 	}
 	ratio := func(v *Versus) string { return fmt.Sprintf("%.3fx", v.Ratio) }
+	wait := func(r *Result, of float64) string {
+		if r.Batch > 1 {
+			return "-"
+		}
+		return percent(of)
+	}
 	cs = append(cs,
 		column{"depth", depthCell},
 		column{"median", func(r *Result) string { return duration(r.SecondsMedian) }},
@@ -89,6 +91,9 @@ func (r *Report) columns() []column {
 	if len(plain) > 0 {
 		cs = append(cs, column{"vs plain", vs(byPlain, plain, ratio)})
 	}
+	if r.hasBatch() {
+		cs = append(cs, column{"vs calls", func(r *Result) string { return versusCell(r.vsCalls(), ratio) }})
+	}
 	if slices.ContainsFunc(r.Results, func(r Result) bool { return r.ReadGBs > 0 }) {
 		cs = append(cs,
 			column{"GB/s", func(r *Result) string { return significant(r.GBs) }},
@@ -99,8 +104,8 @@ func (r *Report) columns() []column {
 		cs = append(cs, scaling)
 	}
 	return append(cs,
-		column{"producer wait", func(r *Result) string { return percent(r.ProducerWait) }},
-		column{"consumer wait", func(r *Result) string { return percent(r.ConsumerWait) }},
+		column{"producer wait", func(r *Result) string { return wait(r, r.ProducerWait) }},
+		column{"consumer wait", func(r *Result) string { return wait(r, r.ConsumerWait) }},
 		column{"verified", func(r *Result) string {
 			switch {
 			case !r.Checked:
@@ -111,6 +116,19 @@ func (r *Report) columns() []column {
 			return "yes"
 		}},
 	)
+}
+
+// versusCell is what f says of v, if there is any.
+func versusCell(v *Versus, f func(*Versus) string) string {
+	if v == nil {
+		return "-"
+	}
+	return f(v)
+}
+
+// hasBatch reports whether a result is of a batch.
+func (r *Report) hasBatch() bool {
+	return slices.ContainsFunc(r.Results, func(s Result) bool { return s.Batch > 1 })
 }
 
 func (r *Report) varies(a column) bool {
@@ -131,13 +149,16 @@ func depthName(depth int) string {
 }
 
 // depthCell is the depth of r as it was asked for and, if that was left to the
-// engine, what it chose.
+// engine, what it chose, which a batch does not tell.
 func depthCell(r *Result) string {
-	if r.Depth != 0 {
-		return strconv.Itoa(r.Depth)
+	if !r.depthChosen() {
+		return depthName(r.Depth)
 	}
 	return "auto(" + chosenName(r.DepthUsed) + ")"
 }
+
+// depthChosen reports whether DepthUsed is what the engine chose.
+func (r *Result) depthChosen() bool { return r.Depth == 0 && r.Batch <= 1 }
 
 // chosenName names a depth that the engine chose.
 func chosenName(depth int) string {
@@ -236,12 +257,17 @@ func (r *Report) WriteTable(w io.Writer) error {
 // footnotes say how to read the columns that not every table has.
 func (r *Report) footnotes() []string {
 	var lines []string
-	if slices.ContainsFunc(r.Results, func(s Result) bool { return s.Depth == 0 }) {
+	if slices.ContainsFunc(r.Results, func(s Result) bool { return s.depthChosen() }) {
 		lines = append(lines, "depth auto(n): left to the engine, which took n stages")
 	}
 	if slices.ContainsFunc(r.Results, func(s Result) bool { return s.Callers > 1 }) {
 		lines = append(lines, "callers: goroutines that multiply at once; "+
 			"median: of the time that a call takes its caller; GFLOP/s: of all callers")
+	}
+	if r.hasBatch() {
+		lines = append(lines, "batch: products in a call, each with its own A, B and C; median: of the whole call; "+
+			"GFLOP/s: of all products", "vs calls: median of the time that as many calls of Multiply take in a row / "+
+			"this time in the same round")
 	}
 	if len(byDepth.baselines(r)) > 0 {
 		lines = append(lines, "vs depth 1: median of depth 1's time / this depth's in the same round, "+
@@ -312,6 +338,9 @@ func (r *Report) failureLines() []string {
 		}
 		if f.Callers > 1 {
 			kernel += fmt.Sprintf(", %d callers", f.Callers)
+		}
+		if f.Batch > 1 {
+			kernel += fmt.Sprintf(", batch %d", f.Batch)
 		}
 		lines = append(lines, fmt.Sprintf("FAILED: %dx%dx%d %s to %s %s, depth %s, %s, kernel %s: %s",
 			f.M, f.N, f.K, f.DType, f.Out, f.Trans, depthCell(&f), plural(f.Workers, "worker"), kernel, f.Failure))

@@ -52,7 +52,7 @@ func (x *run) trace(c *caseRun) error {
 	for range n {
 		t := new(gemm.Trace)
 		opts := append(options(c.v), gemm.WithContext(ctx), gemm.WithTrace(t))
-		if err := x.engine.Multiply(k.c[0].view, c.p.a[0].view, c.b[0], opts...); err != nil {
+		if err := x.engine.Multiply(k.views[0], c.a[0], c.b[0], opts...); err != nil {
 			return x.failed(c.v, err)
 		}
 		if c.trace == nil || t.Elapsed() < c.trace.Elapsed() {

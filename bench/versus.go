@@ -92,11 +92,11 @@ func (v *Versus) String() string {
 
 // group identifies what a result is of; without one part of it, what two results must share to be compared by that.
 type group struct {
-	m, n, k, depth, workers, splitk, promotion, callers int
-	dtype, out, trans, kernel, tile, arith              string
-	alpha, beta                                         float64
-	seed                                                uint64
-	prepacked                                           bool
+	m, n, k, depth, workers, splitk, promotion, callers, batch int
+	dtype, out, trans, kernel, tile, arith                     string
+	alpha, beta                                                float64
+	seed                                                       uint64
+	prepacked                                                  bool
 	epilogueNames
 }
 
@@ -108,7 +108,7 @@ type epilogueNames struct {
 
 func groupOf(r *Result) group {
 	return group{
-		r.M, r.N, r.K, r.Depth, r.Workers, r.SplitK, r.Promotion, r.Callers,
+		r.M, r.N, r.K, r.Depth, r.Workers, r.SplitK, r.Promotion, r.Callers, r.Batch,
 		r.DType, r.Out, r.Trans, r.Kernel, r.Tile, r.Arith,
 		r.Alpha, r.Beta, r.Seed, r.Prepacked, epilogueNames{r.Scales, r.Activation, r.Bias},
 	}

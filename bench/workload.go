@@ -10,7 +10,7 @@ import (
 )
 
 // A Workload is a product C = Alpha·A·B + Beta·C to measure, with an epilogue, where A is M x K
-// and B is K x N. Equal workloads have equal operands.
+// and B is K x N, or a batch of such. Equal workloads have equal operands.
 type Workload struct {
 	M, N, K        int
 	In, Out        asm.Type // of A and B, and of C, which is not fp8, and f64 if and only if A and B are
@@ -20,12 +20,25 @@ type Workload struct {
 	Arith          gemm.Arithmetic
 	SplitK         int // parts that K is cut into; 0 is 1
 	Promotion      int // elements of K after which a chain begins anew; 0 for one chain
+	Batch          int // products in a call, each with its own A, B and C; 0 is 1
 	Epilogue
+}
+
+// products returns the number of products in a call.
+func (w Workload) products() int { return max(1, w.Batch) }
+
+// product returns what product i of a batch has its A, B and C of.
+func (w Workload) product(i int) Workload {
+	if i > 0 {
+		w.Seed = mix(w.Seed, 5+i) // the numbers up to 5 are taken, see newOperands and vectors
+	}
+	return w
 }
 
 // operands returns what the operands of w depend on: workloads with the same share them.
 func (w Workload) operands() Workload {
-	o := Workload{M: w.M, N: w.N, K: w.K, In: w.In, Out: w.Out, TransA: w.TransA, TransB: w.TransB, Seed: w.Seed}
+	o := Workload{M: w.M, N: w.N, K: w.K, In: w.In, Out: w.Out, TransA: w.TransA, TransB: w.TransB, Seed: w.Seed,
+		Batch: w.products()}
 	if w.Beta != 0 {
 		o.Beta = 1 // an old C
 	}
@@ -48,8 +61,9 @@ func (w Workload) factors() (alpha, beta float64) {
 	return float64(float32(w.Alpha)), float64(float32(w.Beta))
 }
 
-// MaxDim bounds each dimension of a [Workload], so that no count of elements overflows in 64 bits.
-const MaxDim = 1 << 20
+// MaxDim bounds each dimension of a [Workload], so that no count of elements overflows in 64 bits, and MaxBatch its
+// products.
+const MaxDim, MaxBatch = 1 << 20, 1 << 12
 
 // Flops returns the floating-point operations of one product, 2·M·N·K.
 func (w Workload) Flops() float64 { return 2 * float64(w.M) * float64(w.N) * float64(w.K) }
@@ -65,9 +79,9 @@ func (w Workload) Trans() string {
 	return letter(w.TransA) + letter(w.TransB)
 }
 
-// Bytes returns the size of A, B and C together.
+// Bytes returns the size of A, B and C together, of all products of a batch.
 func (w Workload) Bytes() int {
-	return (w.M*w.K+w.K*w.N)*w.In.Size() + w.M*w.N*w.Out.Size()
+	return w.products() * ((w.M*w.K+w.K*w.N)*w.In.Size() + w.M*w.N*w.Out.Size())
 }
 
 // Validate reports what makes w impossible to measure.
@@ -80,10 +94,14 @@ func (w Workload) Validate() error {
 			return fmt.Errorf("bench: %s = %d is outside 1..%d", d.name, d.n, MaxDim)
 		}
 	}
+	if w.Batch < 0 || w.Batch > MaxBatch {
+		return fmt.Errorf("bench: batch %d is outside 0..%d", w.Batch, MaxBatch)
+	}
 	m, n, k := float64(w.M), float64(w.N), float64(w.K)
-	if bytes := (m*k+k*n)*float64(w.In.Size()) + m*n*float64(w.Out.Size()); bytes > math.MaxInt {
-		return fmt.Errorf("%w: the operands of %dx%dx%d take %.1f GiB, more than this system addresses",
-			ErrMemory, w.M, w.N, w.K, bytes/(1<<30))
+	bytes := float64(w.products()) * ((m*k+k*n)*float64(w.In.Size()) + m*n*float64(w.Out.Size()))
+	if bytes > math.MaxInt {
+		return fmt.Errorf("%w: the operands of %s of %dx%dx%d take %.1f GiB, more than this system addresses",
+			ErrMemory, plural(w.products(), "product"), w.M, w.N, w.K, bytes/(1<<30))
 	}
 	alpha, beta := w.factors()
 	for _, f := range []struct {
