@@ -93,7 +93,8 @@ func (f *compareFlags) run(ctx context.Context, stdout, stderr io.Writer) (err e
 	}
 	meter := newProgress(stderr)
 	runner := &bench.Runner{
-		Count: f.count, MinTime: f.minTime, SkipVerify: !f.verify, Cold: f.cold, Progress: meter.show,
+		Count: f.count, MinTime: f.minTime, SkipVerify: !f.verify, Cold: f.cold, Timelines: f.trace != "",
+		Progress: meter.show,
 	}
 	if err := runner.Validate(variants); err != nil {
 		return cli.Usagef("compare: %w", err)
@@ -110,7 +111,7 @@ func (f *compareFlags) run(ctx context.Context, stdout, stderr io.Writer) (err e
 	if files.execution != nil {
 		runner.ExecutionTrace = files.execution
 	}
-	runner.Timelines = f.trace != "" || f.format == "table" && onlyDepthsDiffer(variants)
+	runner.Timelines = runner.Timelines || f.format == "table" && onlyDepthsDiffer(variants)
 
 	var note string
 	if !f.sized() {
@@ -131,14 +132,14 @@ func (f *compareFlags) run(ctx context.Context, stdout, stderr io.Writer) (err e
 	return cmp.Or(err, f.finish(rep))
 }
 
-// onlyDepthsDiffer reports whether the variants are several depths of the same.
+// onlyDepthsDiffer reports whether the variants are several depths of the same product.
 func onlyDepthsDiffer(vs []bench.Variant) bool {
 	for _, v := range vs {
 		if v.Depth = vs[0].Depth; v != vs[0] {
 			return false
 		}
 	}
-	return len(vs) > 1
+	return len(vs) > 1 && vs[0].Batch <= 1
 }
 
 // distinctFiles reports two results that are to go to one file, or a profile that

@@ -178,6 +178,38 @@ func TestCompareCallers(t *testing.T) {
 	}
 }
 
+func TestCompareBatch(t *testing.T) {
+	args := func(more ...string) []string {
+		return append(quick("-depth", "0", "-batch", "1,3"), more...)
+	}
+	code, stdout, stderr := gemmbench(t, args("-callers", "2", "-prepacked", "-format", "json")...)
+	if code != cli.OK || stderr != "" {
+		t.Fatalf("exit status %d, stderr %q", code, stderr)
+	}
+	results := decode(t, stdout).Results
+	if len(results) != 2 {
+		t.Fatalf("%d results, want 2", len(results))
+	}
+	for i, r := range results {
+		batch := []int{0, 3}[i]
+		if r.Batch != batch || len(r.CallsSamples) != batch/3 || (r.VsCalls != nil) != (batch > 0) || !r.Verified ||
+			!r.Prepacked || r.Callers != 2 {
+			t.Errorf("result %d: %+v", i, r)
+		}
+	}
+	for format, want := range map[string]string{"table": "   vs calls   ", "csv": ",batch,vs_calls,"} {
+		code, stdout, stderr := gemmbench(t, args("-format", format)...)
+		if code != cli.OK || stderr != "" || !strings.Contains(stdout, want) {
+			t.Errorf("%s: exit status %d, stderr %q, stdout without %q:\n%s", format, code, stderr, want, stdout)
+		}
+	}
+	// Depths of a batch are no product whose workers could be drawn.
+	if code, stdout, _ := gemmbench(t, quick("-batch", "2")...); code != cli.OK || !strings.Contains(stdout, ", batch 2") ||
+		strings.Contains(stdout, "One product of each") {
+		t.Errorf("exit status %d, stdout:\n%s", code, stdout)
+	}
+}
+
 func TestCompareFormats(t *testing.T) {
 	for format, want := range map[string]string{
 		"table":    "producer wait",

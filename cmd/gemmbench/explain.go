@@ -21,6 +21,7 @@ func setupExplain(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) 
 	trans := fs.String("trans", "NN", "NN, NT, TN or TT: which of A and B lies transposed in memory")
 	fs.BoolVar(&q.Packed, "prepacked", false, "B is packed")
 	fs.IntVar(&q.Workers, "workers", 0, "worker `count`; 0 is all")
+	fs.IntVar(&q.Batch, "batch", 1, "`count` of such products in one call")
 	fs.StringVar(&q.Machine, "machine", "",
 		"`machine` to pretend: "+strings.Join(gemm.Machines(), ", ")+" (default: this one)")
 	kernel := fs.String("kernel", "auto", "`kernel`, see gemmbench kernels; auto is the best")
@@ -52,6 +53,9 @@ func setupExplain(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) 
 		q.TransA, q.TransB = t[0][0] == 'T', t[0][1] == 'T'
 		if q.Workers < 0 || q.Workers > gemm.MaxWorkers {
 			return cli.Usagef("explain: -workers: %d is outside 0..%d", q.Workers, gemm.MaxWorkers)
+		}
+		if q.Batch < 1 || q.Batch > bench.MaxBatch {
+			return cli.Usagef("explain: -batch: %d is outside 1..%d", q.Batch, bench.MaxBatch)
 		}
 		k, err := parseKernel(*kernel)
 		if err != nil {

@@ -52,8 +52,12 @@ func chooseSize(ctx context.Context, r *bench.Runner, variants []bench.Variant) 
 		}
 		// More workers than cores do not add up; the measured peak knows.
 		n := (r.Count + 1) * max(1, v.Callers)
+		products := n * max(1, v.Batch)
+		if v.Batch > 1 { // which are computed in as many calls, too
+			n, products = n+products, 2*products
+		}
 		calls += n
-		seconds += float64(n) * 2 / (expected * peaks[p])
+		seconds += float64(products) * 2 / (expected * peaks[p])
 	}
 	size, err := fit(r, variants, roundSize(math.Cbrt(budget.Seconds()/seconds)))
 	if err != nil {

@@ -33,6 +33,9 @@ func TestBadArguments(t *testing.T) {
 		{"explain -dtype f64 -kernel go -machine zen4", `machine zen4 has no kernel "go" for f64; choices: avx512f64, `},
 		{"explain 8x8 -workers 2", `explain: -size: "8x8" is not MxNxK`},
 		{"explain 8 -workers 2 9", `explain: unexpected argument "9"`},
+		{"explain -batch 0", "explain: -batch: 0 is outside 1..4096"},
+		{"explain 8 -batch 4097", "explain: -batch: 4097 is outside 1..4096"},
+		{"explain -batch 1,8", `explain: invalid value "1,8" for flag -batch`},
 		{"explain -prepacked true", `unexpected argument "true" behind -prepacked; write -prepacked=true or`},
 		{"explain 8 -prepacked false", `unexpected argument "false" behind -prepacked; write -prepacked=true or`},
 		{"explain true", `explain: unexpected argument "true" (see`},
@@ -110,6 +113,14 @@ func TestBadArguments(t *testing.T) {
 		{"-callers many", `-callers: "many" is not a number or from:to:step`},
 		{"-callers 1,4 -cold -size 64", "4 callers share A and B and find them in each other's caches: they cannot " +
 			"be measured cold"},
+		{"-batch 0", `-batch: "0" is outside 1..4096`},
+		{"-batch -8", `-batch: "-8" is outside 1..4096`},
+		{"-batch 1,5000", `-batch: "5000" is outside 1..4096`},
+		{"-batch 99999999999999999999", `has a number that is too large: it is outside 1..4096`},
+		{"-batch many", `-batch: "many" is not a number or from:to:step`},
+		{"-batch _", "-batch: the value is empty"},
+		{"-batch 1,4 -size 64 -trace " + dir + "/t", "compare: a trace tells of one product, not of a batch of 4"},
+		{"-batch 4 -callers 1,4 -cold -size 64", "4 callers share A and B and find them in each other's caches"},
 		{"-prepacked=maybe", `-prepacked: "maybe" is not one of true, false`},
 		{"-prepacked=true,", `-prepacked: "" is not one of true, false`},
 		{"-prepacked maybe", `-prepacked: "maybe" is not one of true, false`},
@@ -237,6 +248,17 @@ func TestDepthNames(t *testing.T) {
 			strings.Contains(stdout, "queue") {
 			t.Errorf("%s: want %q and no queue:\n%s", args, want, stdout)
 		}
+	}
+}
+
+// TestExplainBatch wants a line more, and another product, of a batch.
+func TestExplainBatch(t *testing.T) {
+	const line = "batch    64 products, each one worker's, in 32 slabs for 2 workers\n"
+	args := []string{"explain", "64", "-dtype", "f32", "-machine", "zen4", "-workers"}
+	_, one, _ := gemmbench(t, append(args, "1", "-batch", "1")...)
+	if code, stdout, stderr := gemmbench(t, append(args, "2", "-batch", "64")...); code != cli.OK || stderr != "" ||
+		one == "" || stdout != line+one {
+		t.Errorf("exit status %d, stderr %q, stdout:\n%s\nwant %sand\n%s", code, stderr, stdout, line, one)
 	}
 }
 

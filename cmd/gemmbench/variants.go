@@ -15,7 +15,8 @@ import (
 type axes struct {
 	size, m, n, k                                   string
 	dtype, out, trans, depth, workers, kernel, tile string
-	arith, splitK, promotion, callers, alpha, beta  string
+	arith, splitK, promotion, callers, batch        string
+	alpha, beta                                     string
 	scales, activation                              string
 	bias, prepacked                                 boolList
 	seed                                            uint64
@@ -54,6 +55,8 @@ func (a *axes) declare(fs *flag.FlagSet) {
 			"by GOMAXPROCS, affinity and the CPU quota (gemmbench info); with 1 among others the report has the scaling")
 	fs.StringVar(&a.callers, "callers", "1", "`list` of numbers of callers, goroutines that multiply the same A and B "+
 		"at once, each to its own C: GFLOP/s are of all; with 1 among others the report has the scaling")
+	fs.StringVar(&a.batch, "batch", "1", "`list` of numbers of products of a size in one call, each with its own A, B "+
+		"and C: GFLOP/s are of all, and the report compares the call with as many of one product in a row")
 	fs.StringVar(&a.kernel, "kernel", "auto", "`list` of kernels, see gemmbench kernels")
 	fs.StringVar(&a.tile, "tile", "auto", "`list` of tiles MxNxK, each dimension rounded up to what the kernel needs; "+
 		"0 leaves one to the engine, and auto, or 0x0x0, all")
@@ -96,6 +99,7 @@ func (a *axes) variants() ([]bench.Variant, error) {
 	})
 	crossList(&s, "workers", a.workers, parseInts(0, gemm.MaxWorkers), func(v *bench.Variant, n int) { v.Workers = n })
 	crossList(&s, "callers", a.callers, parseInts(1, bench.MaxCallers), func(v *bench.Variant, n int) { v.Callers = n })
+	crossList(&s, "batch", a.batch, parseInts(1, bench.MaxBatch), func(v *bench.Variant, n int) { v.Batch = n })
 	crossList(&s, "kernel", a.kernel, parseKernel, func(v *bench.Variant, name string) { v.Kernel = name })
 	crossList(&s, "tile", a.tile, parseTiles(gemm.MaxTile), func(v *bench.Variant, tile [3]int) { v.Tile = tile })
 	crossList(&s, "prepacked", string(a.prepacked), parseBool, func(v *bench.Variant, p bool) { v.Prepacked = p })

@@ -77,7 +77,7 @@ func TestVariants(t *testing.T) {
 	}
 	want := bench.Variant{
 		Workload: bench.Workload{M: 8, N: 8, K: 8, In: asm.F16, Out: asm.BF16, TransA: true, Alpha: 2, Beta: -1,
-			Seed: 9, Arith: gemm.Hopper, SplitK: 4},
+			Seed: 9, Arith: gemm.Hopper, SplitK: 4, Batch: 1},
 		Depth: 0, Workers: 3, Callers: 1, Kernel: "go", Tile: [3]int{64, 32, 16}, Prepacked: true,
 	}
 	if got[511] != want {
@@ -85,7 +85,7 @@ func TestVariants(t *testing.T) {
 	}
 	want = bench.Variant{
 		Workload: bench.Workload{M: 8, N: 8, K: 8, In: asm.F32, Out: asm.BF16, TransB: true, Alpha: 2, Beta: -1,
-			Seed: 9, SplitK: 1},
+			Seed: 9, SplitK: 1, Batch: 1},
 		Depth: 1, Workers: 1, Callers: 1,
 	}
 	if got[0] != want {
@@ -252,6 +252,22 @@ func TestCallers(t *testing.T) {
 	}
 }
 
+// TestBatches wants batches inside callers and around the rest, and each once.
+func TestBatches(t *testing.T) {
+	vs, err := parseAxes(t, "-size 8 -batch 1,8,8,64:66 -callers 1,2 -depth 1,2").variants()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, v := range distinct(vs) {
+		got = append(got, fmt.Sprint(v.Callers, v.Batch, v.Depth))
+	}
+	want := "1 1 1,1 1 2,1 8 1,1 8 2,1 64 1,1 64 2,1 65 1,1 65 2,1 66 1,1 66 2,2 1 1"
+	if !strings.HasPrefix(strings.Join(got, ","), want) || len(got) != 20 {
+		t.Errorf("%v\nwant %s", got, want)
+	}
+}
+
 // TestEpilogues wants the lists of an epilogue around that of the workers, and none without being asked.
 func TestEpilogues(t *testing.T) {
 	vs, err := parseAxes(t, "-size 8 -depth 0 -scales None,ROW -bias=false,true -activation identity,GELU "+
@@ -285,7 +301,8 @@ func TestDefaultVariants(t *testing.T) {
 	for _, v := range vs {
 		depths = append(depths, v.Depth)
 		if v.In != asm.BF16 || v.Out != asm.F32 || v.Workers != 0 || v.Arith != gemm.Native || v.SplitK != 1 ||
-			v.Alpha != 1 || v.Beta != 0 || v.Prepacked || v.Callers != 1 || v.Epilogue != (bench.Epilogue{}) {
+			v.Alpha != 1 || v.Beta != 0 || v.Prepacked || v.Callers != 1 || v.Batch != 1 ||
+			v.Epilogue != (bench.Epilogue{}) {
 			t.Errorf("%+v", v)
 		}
 	}
@@ -299,6 +316,7 @@ func TestChooseSize(t *testing.T) {
 		testChooseSize(t, args, "1002 calls")
 	}
 	testChooseSize(t, "-kernel gobf16 -depth 1 -callers 1,3", "2004 calls")
+	testChooseSize(t, "-kernel gobf16 -depth 1 -batch 1,4", "3006 calls") // of which 4 to 1 are of its products
 }
 
 func testChooseSize(t *testing.T, args, calls string) {
