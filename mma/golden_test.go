@@ -40,11 +40,11 @@ func TestGolden(t *testing.T) {
 		}
 	}
 	ops := every()
-	if len(all) != 216 || len(ops) != 52 || len(recorded) != len(ops) {
-		t.Errorf("%d records of %d instructions, want 216 of all %d, which are 52", len(all), len(recorded), len(ops))
+	if len(all) != 272 || len(ops) != 52 || len(recorded) != len(ops) {
+		t.Errorf("%d records of %d instructions, want 272 of all %d, which are 52", len(all), len(recorded), len(ops))
 	}
 	for _, op := range ops {
-		want := 6
+		want := 8
 		if op.D == mma.S32 {
 			want = 2
 		}

@@ -21,6 +21,7 @@ func recorded[T any](t *testing.T, name string, parse func([]byte) ([]T, error))
 func TestGoldenSparse(t *testing.T) {
 	records := recorded(t, "wgmma_sp.bin.gz", golden.ParseSparseWGMMAs)
 	types, variants, swizzles, special := map[uint32]int{}, map[[3]any]int{}, map[uint32]int{}, 0
+	scales := map[golden.Scale]int{}
 	for i := range records {
 		m := &records[i]
 		if text, err := replay.SparseWGMMA(m); text != "" || err != nil {
@@ -29,18 +30,29 @@ func TestGoldenSparse(t *testing.T) {
 		types[m.Type]++
 		variants[[3]any{m.Selector, m.Registers, m.Saturate}]++
 		swizzles[m.SwizzleB]++
+		scales[m.Scale]++
 		for _, row := range m.D {
 			for _, u := range row {
-				if u == 0x7fffffff || u == 0x7fff {
+				switch u {
+				case 0x7fffffff, 0x7fff:
 					special++
+				case 1 << 31:
+					if m.Type < golden.WGMMAF16Acc {
+						t.Errorf("record %d has an element -0", i)
+					}
+				case 1 << 15:
+					if m.Type >= golden.WGMMAF16Acc && m.Type < golden.WGMMAS8 {
+						t.Errorf("record %d has an element -0", i)
+					}
 				}
 			}
 		}
 	}
 	// Selector 1 and saturation are not of the same types.
-	if len(records) != 64 || len(types) != 16 || len(variants) != 6 || len(swizzles) != 4 || special == 0 {
-		t.Errorf("%d records, of each type %v, selector, source and saturation %v, swizzle %v, with %d NaNs: "+
-			"the file tests too little", len(records), types, variants, swizzles, special)
+	if len(records) != 88 || len(types) != 16 || len(variants) != 6 || len(swizzles) != 4 || len(scales) != 6 ||
+		special == 0 {
+		t.Errorf("%d records, of each type %v, selector, source and saturation %v, swizzle %v, scale %v, with %d NaNs: "+
+			"the file tests too little", len(records), types, variants, swizzles, scales, special)
 	}
 }
 

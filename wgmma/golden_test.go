@@ -59,53 +59,54 @@ func eachRecording(t *testing.T, f func(t *testing.T, op Op, tiles []golden.WGMM
 
 // The instruction gives the recorded bits, with A in shared memory and in
 // registers, in every layout of the operands, in assembly and in plain Go.
-func TestGolden(t *testing.T) {
-	eachRecording(t, func(t *testing.T, op Op, tiles []golden.WGMMA) {
-		shared, err := tile.NewShared(16 << 10)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w := NewWarpgroup(shared, Checked())
-		d, err := NewAccumulator(op.Kind.AccumulatorType(), op.N)
-		if err != nil {
-			t.Fatal(err)
-		}
-		wrong, checked := 0, 0
-		for n := range tiles {
-			m := &tiles[n]
-			for variant := range 4 {
-				w.plain = variant >= 2
-				for i := range m.C {
-					for j, u := range m.C[i] {
-						d.SetBits(i, j, u)
-					}
+func TestGolden(t *testing.T) { eachRecording(t, checkTiles, Kind.Valid) }
+
+// checkTiles multiplies recorded tiles by op.
+func checkTiles(t *testing.T, op Op, tiles []golden.WGMMA) {
+	shared, err := tile.NewShared(16 << 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := NewWarpgroup(shared, Checked())
+	d, err := NewAccumulator(op.Kind.AccumulatorType(), op.N)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong, checked := 0, 0
+	for n := range tiles {
+		m := &tiles[n]
+		for variant := range 4 {
+			w.plain = variant >= 2
+			for i := range m.C {
+				for j, u := range m.C[i] {
+					d.SetBits(i, j, u)
 				}
-				op, a, b := place(op, shared, m, n, variant%2 == 1)
-				w.Fence()
-				if err := w.MMA(op, d, a, b); err != nil {
-					t.Fatal(err)
-				}
-				w.CommitGroup()
-				if err := w.WaitGroup(0); err != nil {
-					t.Fatal(err)
-				}
-				for i := range m.D {
-					for j, want := range m.D[i] {
-						checked++
-						if got := d.Bits(i, j); got != want {
-							if wrong++; wrong < 10 {
-								t.Errorf("tile %d (%d, %d), variant %d: C %#x gives D %#x, want %#x", n, i, j, variant,
-									m.C[i][j], got, want)
-							}
+			}
+			op, a, b := place(op, shared, m, n, variant%2 == 1)
+			w.Fence()
+			if err := w.MMA(op, d, a, b); err != nil {
+				t.Fatal(err)
+			}
+			w.CommitGroup()
+			if err := w.WaitGroup(0); err != nil {
+				t.Fatal(err)
+			}
+			for i := range m.D {
+				for j, want := range m.D[i] {
+					checked++
+					if got := d.Bits(i, j); got != want {
+						if wrong++; wrong < 10 {
+							t.Errorf("tile %d (%d, %d), variant %d: C %#x gives D %#x, want %#x", n, i, j, variant,
+								m.C[i][j], got, want)
 						}
 					}
 				}
 			}
 		}
-		if want := 4 * len(tiles) * 64 * 8; wrong > 0 || checked != want {
-			t.Errorf("%d of %d elements differ, want %d checked", wrong, checked, want)
-		}
-	}, Kind.Valid)
+	}
+	if want := 4 * len(tiles) * 64 * 8; wrong > 0 || checked != want {
+		t.Errorf("%d of %d elements differ, want %d checked", wrong, checked, want)
+	}
 }
 
 // place puts the operands of m where n selects, and A into registers if asked

@@ -50,6 +50,7 @@ var kinds = []kind{
 	{named(`wgmma_desc\.bin`), "matrix descriptors", parsed(golden.ParseDescriptors, replay.Descriptor)},
 	{named(`wgmma_sp_desc\.bin`), "matrix descriptors, A sparse", parsed(golden.ParseDescriptors, replay.Descriptor)},
 	{named(`wgmma_sp\.bin`), "sparse matrix instructions", parsed(golden.ParseSparseWGMMAs, replay.SparseWGMMA)},
+	{named(`wgmma_scale\.bin`), "matrix instructions with scales", parsed(golden.ParseScaledWGMMAs, replay.WGMMA)},
 	{named(`wgmma_.*\.bin`), "matrix instructions", parsed(golden.ParseWGMMAs, replay.WGMMA)},
 	{named(`cublas\.json`), "whole products", products(golden.ParseProducts, sixteenBits)},
 	{named(`cublas_few\.json`), "whole products of few rows", products(golden.ParseMatmuls, matmul)},

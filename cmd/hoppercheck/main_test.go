@@ -75,14 +75,14 @@ func TestModule(t *testing.T) {
 		"tma_prefetch.bin.gz": 18, "tma_wide.bin.gz": 24,
 		"tensormap_replace.bin.gz": 600, "tensormap_replace_edge.bin.gz": 57,
 		"reduce.txt.gz": 79, "warp.txt.gz": 240, "atomic.txt.gz": 840, "cluster.jsonl.gz": 1000,
-		"mma.txt.gz":      216,
+		"mma.txt.gz":      272,
 		"cublas_few.json": 120, "cublas_fp8_tf32.json": 172, "cublas_epilogue.json": 120,
 		"wgmma_bf16.bin.gz": 128, "wgmma_f16.bin.gz": 128, "wgmma_tf32.bin.gz": 48, "wgmma_f16acc.bin.gz": 64,
 		"wgmma_e4m3.bin.gz": 48, "wgmma_e5m2.bin.gz": 48, "wgmma_e4m3xe5m2.bin.gz": 48, "wgmma_e4m3_f16.bin.gz": 24,
 		"wgmma_e5m2_f16.bin.gz": 24,
 		"wgmma_s8.bin.gz":       16, "wgmma_u8.bin.gz": 16, "wgmma_s8u8.bin.gz": 16, "wgmma_s8sat.bin.gz": 16,
-		"wgmma_b1.bin.gz":   6,
-		"wgmma_desc.bin.gz": 150, "wgmma_sp.bin.gz": 64, "wgmma_sp_desc.bin.gz": 57,
+		"wgmma_b1.bin.gz": 6, "wgmma_scale.bin.gz": 72,
+		"wgmma_desc.bin.gz": 150, "wgmma_sp.bin.gz": 88, "wgmma_sp_desc.bin.gz": 57,
 		"cublas.json": 22,
 	}
 	got := map[string]int{}

@@ -13,6 +13,7 @@ type SparseWGMMA struct {
 	Selector           int
 	Registers          bool   // A was in registers
 	SwizzleA, SwizzleB uint32 // of the K-major tiles in shared memory, as in MatrixDescriptor
+	Scale
 
 	A    [WGMMARows][WGMMARowBytes]byte
 	B    [WGMMAColumns][SparseRowBytes]byte
@@ -41,8 +42,11 @@ func (m *SparseWGMMA) parse(b []byte) (int, error) {
 		return 0, fmt.Errorf("saturate %d, selector %d, registers %d, want 0 or 1", h[1], h[2], h[3])
 	case h[4] > 3 || h[5] > 3:
 		return 0, fmt.Errorf("swizzles %d and %d are over 3", h[4], h[5])
-	case h[6] != 0 || h[7] != 0:
-		return 0, fmt.Errorf("reserved words are %d and %d", h[6], h[7])
+	case h[7] > 0 && h[0] >= WGMMAS8:
+		return 0, fmt.Errorf("type %d, of integers, with negate %d", h[0], h[7])
+	}
+	if err := m.Scale.set(h[6], h[7]); err != nil {
+		return 0, err
 	}
 	m.Type, m.Saturate, m.Selector, m.Registers = h[0], h[1] == 1, int(h[2]), h[3] == 1
 	m.SwizzleA, m.SwizzleB = h[4], h[5]

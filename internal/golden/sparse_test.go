@@ -11,10 +11,11 @@ func encodeSparse(m *SparseWGMMA) []byte {
 	var b []byte
 	bit := map[bool]uint32{true: 1}
 	for _, v := range []uint32{
-		m.Type, bit[m.Saturate], uint32(m.Selector), bit[m.Registers], m.SwizzleA, m.SwizzleB, 0, 0,
+		m.Type, bit[m.Saturate], uint32(m.Selector), bit[m.Registers], m.SwizzleA, m.SwizzleB,
 	} {
 		b = binary.LittleEndian.AppendUint32(b, v)
 	}
+	b = appendScale(b, m.Scale)
 	for i := range m.A {
 		b = append(b, m.A[i][:]...)
 	}
@@ -24,24 +25,13 @@ func encodeSparse(m *SparseWGMMA) []byte {
 	for _, v := range m.Meta {
 		b = binary.LittleEndian.AppendUint32(b, v)
 	}
-	for _, c := range [][WGMMARows][WGMMAColumns]uint32{m.C, m.D} {
-		for i := range c {
-			for _, v := range c[i] {
-				if accumulatorBytes[m.Type] == 2 {
-					b = binary.LittleEndian.AppendUint16(b, uint16(v))
-				} else {
-					b = binary.LittleEndian.AppendUint32(b, v)
-				}
-			}
-		}
-	}
-	return b
+	return appendAccumulators(appendAccumulators(b, m.Type, &m.C), m.Type, &m.D)
 }
 
 func sampleSparse(kind uint32) *SparseWGMMA {
 	dense := &sampleWGMMAs(kind)[1]
 	m := &SparseWGMMA{Type: kind, Saturate: true, Selector: 1, Registers: kind%2 == 0, SwizzleA: 3, SwizzleB: 2,
-		A: dense.A, C: dense.C, D: dense.D}
+		Scale: Scale{Overwrite: kind%2 == 0, NegateB: kind%2 == 1}, A: dense.A, C: dense.C, D: dense.D}
 	for j := range m.B {
 		copy(m.B[j][:], dense.A[2*j][:])
 		copy(m.B[j][WGMMARowBytes:], dense.A[2*j+1][:])
@@ -68,12 +58,17 @@ func TestSparseMMAs(t *testing.T) {
 		}
 	}
 	for name, at := range map[string]int{"type": 0, "saturate": 4, "selector": 8, "registers": 12, "swizzle of A": 16,
-		"swizzle of B": 20, "reserved": 28} {
+		"swizzle of B": 20, "overwrite": 24, "negate": 28} {
 		broken := bytes.Clone(a)
 		broken[at] += 7
 		if _, err := ParseSparseWGMMAs(broken); err == nil {
 			t.Errorf("no error with a broken %s", name)
 		}
+	}
+	integers := sampleSparse(WGMMAS8)
+	integers.Scale = Scale{NegateA: true}
+	if _, err := ParseSparseWGMMAs(encodeSparse(integers)); err == nil {
+		t.Error("no error with integers that are negated")
 	}
 }
 

@@ -43,16 +43,29 @@ var accumulatorBytes = map[uint32]int{
 	WGMMAS8: 4, WGMMAU8: 4, WGMMAS8U8: 4, WGMMAS8Sat: 4, WGMMAU8S8: 4, WGMMAB1: 4,
 }
 
+// A Scale is scale-d = 0, and the imm-scale-a/b that are -1.
+type Scale struct{ Overwrite, NegateA, NegateB bool }
+
+// set makes s what its two words in a record say.
+func (s *Scale) set(overwrite, negate uint32) error {
+	if overwrite > 1 || negate > 3 {
+		return fmt.Errorf("overwrite %d is over 1 or negate %d over 3", overwrite, negate)
+	}
+	*s = Scale{overwrite == 1, negate&1 != 0, negate&2 != 0}
+	return nil
+}
+
 // A WGMMA is one recorded instruction of 64 by 8 elements, D = A·B + C. The elements of a row of A, and of a
 // column of B, lie side by side, little-endian.
 type WGMMA struct {
 	Type uint32
+	Scale
 	A    [WGMMARows][WGMMARowBytes]byte
 	B    [WGMMAColumns][WGMMARowBytes]byte
 	C, D [WGMMARows][WGMMAColumns]uint32 // representations, of 16 bits for f16
 }
 
-// ParseWGMMAs reads a file wgmma_*.bin of one type.
+// ParseWGMMAs reads a file wgmma_*.bin of one type, without scales.
 func ParseWGMMAs(data []byte) ([]WGMMA, error) {
 	if len(data) < 8 {
 		return nil, fmt.Errorf("golden: %d bytes, want a header of 8", len(data))
@@ -84,6 +97,35 @@ func ParseWGMMAs(data []byte) ([]WGMMA, error) {
 		at = accumulators(&all[i].D, at, size)
 	}
 	return all, nil
+}
+
+// ParseScaledWGMMAs reads the records of wgmma_scale.bin, each of a type of floats.
+func ParseScaledWGMMAs(data []byte) ([]WGMMA, error) {
+	return parseRecords(data, "scaled instruction", (*WGMMA).parse)
+}
+
+// parse reads one record and returns its length.
+func (m *WGMMA) parse(b []byte) (int, error) {
+	const header = 3 * 4
+	if len(b) < header {
+		return 0, fmt.Errorf("%d bytes left of a record's head of %d", len(b), header)
+	}
+	var overwrite, negate uint32
+	at := decode(b, &m.Type, &overwrite, &negate)
+	bytes, ok := accumulatorBytes[m.Type]
+	if !ok || m.Type >= WGMMAS8 {
+		return 0, fmt.Errorf("unknown type %d of multiplications of floats", m.Type)
+	}
+	if err := m.Scale.set(overwrite, negate); err != nil {
+		return 0, err
+	}
+	size := header + (WGMMARows+WGMMAColumns)*WGMMARowBytes + 2*WGMMARows*WGMMAColumns*bytes
+	if len(b) < size {
+		return 0, fmt.Errorf("%d bytes left of a record of %d", len(b), size)
+	}
+	at = decode(at, &m.A, &m.B)
+	accumulators(&m.D, accumulators(&m.C, at, bytes), bytes)
+	return size, nil
 }
 
 // accumulators reads a tile of elements of size bytes and returns what follows.

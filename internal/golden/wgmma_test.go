@@ -21,24 +21,45 @@ func encodeWGMMAs(all []WGMMA) []byte {
 			b = append(b, all[t].B[j][:]...)
 		}
 	}
-	put := func(c *[WGMMARows][WGMMAColumns]uint32) {
-		for i := range c {
-			for _, v := range c[i] {
-				if accumulatorBytes[all[0].Type] == 2 {
-					b = binary.LittleEndian.AppendUint16(b, uint16(v))
-				} else {
-					b = binary.LittleEndian.AppendUint32(b, v)
-				}
+	for t := range all {
+		b = appendAccumulators(b, all[t].Type, &all[t].C)
+	}
+	for t := range all {
+		b = appendAccumulators(b, all[t].Type, &all[t].D)
+	}
+	return b
+}
+
+func appendAccumulators(b []byte, typ uint32, c *[WGMMARows][WGMMAColumns]uint32) []byte {
+	for i := range c {
+		for _, v := range c[i] {
+			if accumulatorBytes[typ] == 2 {
+				b = binary.LittleEndian.AppendUint16(b, uint16(v))
+			} else {
+				b = binary.LittleEndian.AppendUint32(b, v)
 			}
 		}
 	}
-	for t := range all {
-		put(&all[t].C)
-	}
-	for t := range all {
-		put(&all[t].D)
-	}
 	return b
+}
+
+// appendScale appends the two words of s.
+func appendScale(b []byte, s Scale) []byte {
+	bit := map[bool]uint32{true: 1}
+	b = binary.LittleEndian.AppendUint32(b, bit[s.Overwrite])
+	return binary.LittleEndian.AppendUint32(b, bit[s.NegateA]|bit[s.NegateB]<<1)
+}
+
+// encodeScaled is the writer that ParseScaledWGMMAs reads.
+func encodeScaled(m *WGMMA) []byte {
+	b := appendScale(binary.LittleEndian.AppendUint32(nil, m.Type), m.Scale)
+	for i := range m.A {
+		b = append(b, m.A[i][:]...)
+	}
+	for j := range m.B {
+		b = append(b, m.B[j][:]...)
+	}
+	return appendAccumulators(appendAccumulators(b, m.Type, &m.C), m.Type, &m.D)
 }
 
 // encodeDescriptor is the writer that ParseDescriptors reads.
@@ -133,6 +154,34 @@ func TestWGMMAs(t *testing.T) {
 	}
 	if _, err := ParseWGMMAs([]byte{0, 0, 0, 0, 0, 0, 0, 0}); err == nil {
 		t.Error("no error for a file of no tiles")
+	}
+}
+
+func TestScaledWGMMAs(t *testing.T) {
+	a, b := sampleWGMMAs(WGMMAF16Acc)[0], sampleWGMMAs(WGMMATF32)[1]
+	a.Scale, b.Scale = Scale{Overwrite: true, NegateA: true}, Scale{NegateB: true}
+	first := encodeScaled(&a)
+	data := append(bytes.Clone(first), encodeScaled(&b)...)
+	got, err := ParseScaledWGMMAs(data)
+	if err != nil || len(got) != 2 || got[0] != a || got[1] != b {
+		t.Errorf("%d records read, or others than were written: %v", len(got), err)
+	}
+	for _, n := range []int{0, 1, 11, 12, 13, 1000, len(first) - 1, len(first) + 1, len(data) - 1} {
+		if _, err := ParseScaledWGMMAs(data[:n]); err == nil {
+			t.Errorf("no error when cut to %d of %d bytes", n, len(data))
+		}
+	}
+	for name, change := range map[string]func([]byte){
+		"type":      func(b []byte) { b[0] = 7 },
+		"integers":  func(b []byte) { b[0] = WGMMAS8 },
+		"overwrite": func(b []byte) { b[4] = 2 },
+		"negate":    func(b []byte) { b[8] = 4 },
+	} {
+		broken := bytes.Clone(data)
+		change(broken)
+		if _, err := ParseScaledWGMMAs(broken); err == nil {
+			t.Errorf("no error with a broken head: %s", name)
+		}
 	}
 }
 

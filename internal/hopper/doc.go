@@ -14,10 +14,10 @@
 //  2. E is the largest exponent among the nonzero products and a nonzero C.
 //     Every term is truncated toward zero to a multiple of 2^(E-F). The sum of
 //     the truncated terms is exact.
-//  3. The sum is rounded to the output. A result that rounds to nothing is +0,
-//     and overflow gives infinity. A NaN anywhere, 0·∞, or infinities of both
-//     signs give the canonical NaN, 0x7fffffff (0x7fff in f16); otherwise an
-//     infinity wins.
+//  3. The sum is rounded to the output. A zero is +0, of a sum that rounds to
+//     nothing, that cancels, or whose terms are all -0; overflow gives infinity.
+//     A NaN anywhere, 0·∞, or infinities of both signs give the canonical NaN,
+//     0x7fffffff (0x7fff in f16); otherwise an infinity wins.
 //
 // With F = 25 and bf16 the terms of one sum, most significant bit left, look
 // like this:

@@ -33,13 +33,26 @@ var instructions = map[uint32]wgmma.Op{
 }
 
 // instruction returns the instruction of a type of multiplications.
-func instruction(typ uint32) (wgmma.Op, error) {
+func instruction(typ uint32, s golden.Scale) (wgmma.Op, error) {
 	op, ok := instructions[typ]
 	if !ok {
 		return op, fmt.Errorf("no instruction for type %d", typ)
 	}
-	op.N = golden.WGMMAColumns
+	op.N, op.Overwrite, op.NegateA, op.NegateB = golden.WGMMAColumns, s.Overwrite, s.NegateA, s.NegateB
 	return op, nil
+}
+
+// scales says how op scales its operands.
+func scales(op wgmma.Op) (text string) {
+	for _, s := range []struct {
+		set  bool
+		text string
+	}{{op.Overwrite, ", scale-d 0"}, {op.NegateA, ", imm-scale-a -1"}, {op.NegateB, ", imm-scale-b -1"}} {
+		if s.set {
+			text += s.text
+		}
+	}
+	return text
 }
 
 // issue is an instruction of a warpgroup on d.
@@ -59,7 +72,7 @@ func sparse(meta wgmma.Metadata, selector int) issue {
 // WGMMA executes a recorded instruction with A in shared memory and in registers, and says how D differs from the
 // GPU's, or "".
 func WGMMA(m *golden.WGMMA) (string, error) {
-	op, err := instruction(m.Type)
+	op, err := instruction(m.Type, m.Scale)
 	if err != nil {
 		return "", err
 	}
@@ -68,7 +81,7 @@ func WGMMA(m *golden.WGMMA) (string, error) {
 
 // SparseWGMMA is WGMMA for a sparse instruction, with the swizzles that were recorded.
 func SparseWGMMA(m *golden.SparseWGMMA) (string, error) {
-	op, err := instruction(m.Type)
+	op, err := instruction(m.Type, m.Scale)
 	if err != nil {
 		return "", err
 	}
@@ -142,8 +155,8 @@ func multiply(op wgmma.Op, t *tiles, mma issue) (string, error) {
 		for i := range t.d {
 			for j, want := range t.d[i] {
 				if got := d.Bits(i, j); got != want {
-					return fmt.Sprintf("%v with C %#x: D(%d, %d) is %#x, the GPU's %#x",
-						op, t.c[i][j], i, j, got, want), nil
+					return fmt.Sprintf("%v%s with C %#x: D(%d, %d) is %#x, the GPU's %#x",
+						op, scales(op), t.c[i][j], i, j, got, want), nil
 				}
 			}
 		}
