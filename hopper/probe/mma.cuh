@@ -131,20 +131,23 @@ inline bool is_f64(const Format& f) { return f.exp == kFormatF64High.exp; }
 inline bool is_s8(const Format& f) { return f.exp == kFormatS8.exp; }
 inline uint32_t format_bytes(const Format& f) { return is_f64(f) ? 8 : f.bytes(); }
 
-// random_element draws an element. The lower word of an f64 is often 0, or a special upper word would always be a NaN.
-inline uint64_t random_element(Rng& rng, const Format& f, Style style) {
+// random_element draws an element. The lower word of a special f64 is often 0, or an infinity would always be a NaN.
+inline uint64_t random_element(Rng& rng, const Format& f, Style style, uint32_t mood = 0) {
   if (is_s8(f)) return style == kCancel ? 0x80 - rng.below(2) : rng.next() & 255;
-  const uint64_t v = random_float(rng, f, style);
+  const uint64_t v = random_float(rng, f, style, mood);
   if (!is_f64(f)) return v;
-  return v << 32 | (style == kSpecial && rng.chance(2) ? 0 : rng.next());
+  const bool alone = style == kZero || ((style == kSpecial || style == kBorder) && rng.chance(2));
+  return v << 32 | (alone ? 0 : rng.next());
 }
 
 // random_rows draws n rows of A, or columns of B. The elements of style kCancel come in pairs whose products cancel but
 // for the last bits: (x, y), (-x, y').
 inline std::vector<uint64_t> random_rows(Rng& rng, const Format& f, Style style, bool negate, uint32_t n, uint32_t k) {
   std::vector<uint64_t> rows(n * k);
+  uint32_t mood = 0;
   for (uint32_t i = 0; i < n * k; i++) {
-    rows[i] = random_element(rng, f, style);
+    if (i % k == 0) mood = random_mood(rng, style);
+    rows[i] = random_element(rng, f, style, mood);
     if (style == kCancel && i % 2 == 1 && !is_s8(f)) {
       rows[i] = rows[i - 1] ^ (rng.chance(4) ? 1 : 0);
       if (negate) rows[i] ^= 1ull << (8 * format_bytes(f) - 1);
@@ -190,7 +193,7 @@ inline size_t probe_mma(const std::string& dir, uint64_t seed) {
       std::vector<uint64_t> elements(op.m * 8);
       for (uint64_t& v : elements) {
         const Style of = style == kCancel && rng.chance(2) ? kTiny : style;
-        v = is_s8(op.a) ? random_s32(rng, rng.below(3)) : random_element(rng, op.c, of);
+        v = is_s8(op.a) ? random_s32(rng, rng.below(3)) : random_element(rng, op.c, of, random_mood(rng, of));
         if (rng.chance(16)) v = 0;
       }
       const std::vector<uint32_t> c = lane_words(elements, format_bytes(op.c));

@@ -12,6 +12,7 @@
 #include "mma.cuh"
 #include "reduce.cuh"
 #include "replace.cuh"
+#include "scale.cuh"
 #include "sparse.cuh"
 #include "tensormap.cuh"
 #include "tma.cuh"
@@ -66,6 +67,7 @@ int main(int argc, char** argv) {
   report("atomic.txt", probe_atomics(dir, seed));
   report("cluster.jsonl", probe_clusters(dir, seed));
   report("wgmma_<kind>.bin", probe_wgmma(dir, seed));
+  report("wgmma_scale.bin", probe_scale(dir, seed));
   report("mma.txt", probe_mma(dir, seed));
   report("wgmma_desc.bin", probe_descriptors(dir, seed, "wgmma_desc.bin", false));
   report("wgmma_sp.bin", probe_sparse(dir, seed));

@@ -16,26 +16,29 @@
 #define SPARSE_RS2(instruction, tail)                        \
   WGMMA_TEXT("wgmma.mma_async.sp.sync.aligned." instruction, \
              "{%0, %1}, {%2, %3, %4, %5}, %6, %7, %8", "%9", tail)
-#define SPARSE_SS_INPUTS "l"(a), "l"(b), "r"(meta), "n"(selector), "r"(1)
-#define SPARSE_RS_INPUTS \
-  "r"(fragment[0]), "r"(fragment[1]), "r"(fragment[2]), "r"(fragment[3]), "l"(b), "r"(meta), "n"(selector), "r"(1)
+#define SPARSE_SS_INPUTS "l"(a), "l"(b), "r"(meta), "n"(selector), "r"(scale_d)
+#define SPARSE_RS_INPUTS                                                                                             \
+  "r"(fragment[0]), "r"(fragment[1]), "r"(fragment[2]), "r"(fragment[3]), "l"(b), "r"(meta), "n"(selector), "r"(scale_d)
 
-#define SPARSE_F32(instruction, ss_tail, rs_tail)                                                             \
-  do {                                                                                                        \
-    if constexpr (registers) {                                                                                \
-      asm volatile(SPARSE_RS4(instruction, rs_tail)                                                           \
-                   : "+f"(f[0]), "+f"(f[1]), "+f"(f[2]), "+f"(f[3]) : SPARSE_RS_INPUTS : "memory");           \
-    } else {                                                                                                  \
-      asm volatile(SPARSE_SS4(instruction, ss_tail)                                                           \
-                   : "+f"(f[0]), "+f"(f[1]), "+f"(f[2]), "+f"(f[3]) : SPARSE_SS_INPUTS : "memory");           \
-    }                                                                                                         \
+// Those of floats have imm-scale-a/b, and what the tails say behind them.
+#define SPARSE_F32(instruction, ss_tail, rs_tail)                                                                  \
+  do {                                                                                                             \
+    if constexpr (registers) {                                                                                     \
+      asm volatile(SPARSE_RS4(instruction, ", %12, %13" rs_tail)                                                   \
+                   : "+f"(f[0]), "+f"(f[1]), "+f"(f[2]), "+f"(f[3]) : SPARSE_RS_INPUTS, IMM_SCALE : "memory");     \
+    } else {                                                                                                       \
+      asm volatile(SPARSE_SS4(instruction, ", %9, %10" ss_tail)                                                    \
+                   : "+f"(f[0]), "+f"(f[1]), "+f"(f[2]), "+f"(f[3]) : SPARSE_SS_INPUTS, IMM_SCALE : "memory");     \
+    }                                                                                                              \
   } while (0)
 #define SPARSE_F16(instruction, ss_tail, rs_tail)                                                                  \
   do {                                                                                                             \
     if constexpr (registers) {                                                                                     \
-      asm volatile(SPARSE_RS2(instruction, rs_tail) : "+r"(r[0]), "+r"(r[1]) : SPARSE_RS_INPUTS : "memory");       \
+      asm volatile(SPARSE_RS2(instruction, ", %10, %11" rs_tail)                                                   \
+                   : "+r"(r[0]), "+r"(r[1]) : SPARSE_RS_INPUTS, IMM_SCALE : "memory");                             \
     } else {                                                                                                       \
-      asm volatile(SPARSE_SS2(instruction, ss_tail) : "+r"(r[0]), "+r"(r[1]) : SPARSE_SS_INPUTS : "memory");       \
+      asm volatile(SPARSE_SS2(instruction, ", %7, %8" ss_tail)                                                     \
+                   : "+r"(r[0]), "+r"(r[1]) : SPARSE_SS_INPUTS, IMM_SCALE : "memory");                             \
     }                                                                                                              \
   } while (0)
 #define SPARSE_S32(instruction)                                                                               \
@@ -58,14 +61,15 @@
   } while (0)
 
 // sparse_mma is one instruction on the accumulators of this thread, as words.
-template <int kind, bool saturate, int selector, bool registers>
-__device__ void sparse_mma(uint32_t (&r)[4], uint64_t a, const uint32_t (&fragment)[4], uint64_t b, uint32_t meta) {
+template <int kind, bool saturate, int selector, bool registers, uint32_t negate>
+__device__ void sparse_mma(uint32_t (&r)[4], uint64_t a, const uint32_t (&fragment)[4], uint64_t b, uint32_t meta,
+                           uint32_t scale_d) {
   if constexpr (half_accumulators(kind)) {
-    if constexpr (kind == kKindF16Acc) SPARSE_F16("m64n8k32.f16.f16.f16", ", 1, 1, 0, 0", ", 1, 1, 0");
-    if constexpr (kind == kKindE4M3F16) SPARSE_F16("m64n8k64.f16.e4m3.e4m3", ", 1, 1", ", 1, 1");
-    if constexpr (kind == kKindE5M2F16) SPARSE_F16("m64n8k64.f16.e5m2.e5m2", ", 1, 1", ", 1, 1");
-    if constexpr (kind == kKindE4M3xE5M2F16) SPARSE_F16("m64n8k64.f16.e4m3.e5m2", ", 1, 1", ", 1, 1");
-    if constexpr (kind == kKindE5M2xE4M3F16) SPARSE_F16("m64n8k64.f16.e5m2.e4m3", ", 1, 1", ", 1, 1");
+    if constexpr (kind == kKindF16Acc) SPARSE_F16("m64n8k32.f16.f16.f16", ", 0, 0", ", 0");
+    if constexpr (kind == kKindE4M3F16) SPARSE_F16("m64n8k64.f16.e4m3.e4m3", "", "");
+    if constexpr (kind == kKindE5M2F16) SPARSE_F16("m64n8k64.f16.e5m2.e5m2", "", "");
+    if constexpr (kind == kKindE4M3xE5M2F16) SPARSE_F16("m64n8k64.f16.e4m3.e5m2", "", "");
+    if constexpr (kind == kKindE5M2xE4M3F16) SPARSE_F16("m64n8k64.f16.e5m2.e4m3", "", "");
   } else if constexpr (integers(kind)) {
     if constexpr (kind == kKindS8) SPARSE_INT("s8.s8");
     if constexpr (kind == kKindU8) SPARSE_INT("u8.u8");
@@ -74,20 +78,21 @@ __device__ void sparse_mma(uint32_t (&r)[4], uint64_t a, const uint32_t (&fragme
   } else {
     float f[4];
     for (int i = 0; i < 4; i++) f[i] = __uint_as_float(r[i]);
-    if constexpr (kind == kKindBF16) SPARSE_F32("m64n8k32.f32.bf16.bf16", ", 1, 1, 0, 0", ", 1, 1, 0");
-    if constexpr (kind == kKindF16) SPARSE_F32("m64n8k32.f32.f16.f16", ", 1, 1, 0, 0", ", 1, 1, 0");
-    if constexpr (kind == kKindTF32) SPARSE_F32("m64n8k16.f32.tf32.tf32", ", 1, 1", ", 1, 1");
-    if constexpr (kind == kKindE4M3) SPARSE_F32("m64n8k64.f32.e4m3.e4m3", ", 1, 1", ", 1, 1");
-    if constexpr (kind == kKindE5M2) SPARSE_F32("m64n8k64.f32.e5m2.e5m2", ", 1, 1", ", 1, 1");
-    if constexpr (kind == kKindE4M3xE5M2) SPARSE_F32("m64n8k64.f32.e4m3.e5m2", ", 1, 1", ", 1, 1");
-    if constexpr (kind == kKindE5M2xE4M3) SPARSE_F32("m64n8k64.f32.e5m2.e4m3", ", 1, 1", ", 1, 1");
+    if constexpr (kind == kKindBF16) SPARSE_F32("m64n8k32.f32.bf16.bf16", ", 0, 0", ", 0");
+    if constexpr (kind == kKindF16) SPARSE_F32("m64n8k32.f32.f16.f16", ", 0, 0", ", 0");
+    if constexpr (kind == kKindTF32) SPARSE_F32("m64n8k16.f32.tf32.tf32", "", "");
+    if constexpr (kind == kKindE4M3) SPARSE_F32("m64n8k64.f32.e4m3.e4m3", "", "");
+    if constexpr (kind == kKindE5M2) SPARSE_F32("m64n8k64.f32.e5m2.e5m2", "", "");
+    if constexpr (kind == kKindE4M3xE5M2) SPARSE_F32("m64n8k64.f32.e4m3.e5m2", "", "");
+    if constexpr (kind == kKindE5M2xE4M3) SPARSE_F32("m64n8k64.f32.e5m2.e4m3", "", "");
     for (int i = 0; i < 4; i++) r[i] = __float_as_uint(f[i]);
   }
 }
 
 // The head of a record. Swizzles are a descriptor's codes.
 struct SparseCase {
-  uint32_t kind, saturate, selector, registers, swizzle_a, swizzle_b, zero[2];
+  uint32_t kind, saturate, selector, registers, swizzle_a, swizzle_b;
+  Scale scale;
 };
 
 constexpr uint32_t kRowBytesB = 2 * kRowBytes;
@@ -108,7 +113,7 @@ __device__ inline uint32_t k_major(uint32_t code, uint32_t rows, uint32_t row, u
   return at ^ (at >> 3 & (span - 16));
 }
 
-template <int kind, bool saturate, int selector, bool registers>
+template <int kind, bool saturate, int selector, bool registers, uint32_t negate>
 __global__ void sparse_kernel(SparseCase s, const SparseInput* in, uint32_t* d) {
   __shared__ __align__(1024) unsigned char a[kRows * 128];
   __shared__ __align__(1024) unsigned char b[kColumns * 128];
@@ -135,20 +140,29 @@ __global__ void sparse_kernel(SparseCase s, const SparseInput* in, uint32_t* d) 
       r[i] = element;
     }
   }
-  sparse_mma<kind, saturate, selector, registers>(r, matrix_descriptor(shared_address(a), lbo_a, sbo_a, 0, s.swizzle_a), fragment,
-                                                  matrix_descriptor(shared_address(b), lbo_b, sbo_b, 0, s.swizzle_b), in->meta[t]);
+  sparse_mma<kind, saturate, selector, registers, negate>(
+      r, matrix_descriptor(shared_address(a), lbo_a, sbo_a, 0, s.swizzle_a), fragment,
+      matrix_descriptor(shared_address(b), lbo_b, sbo_b, 0, s.swizzle_b), in->meta[t], s.scale.overwrite ? 0 : 1);
   for (uint32_t i = 0; i < 4; i++) {
     const uint32_t element = half_accumulators(kind) ? r[i / 2] >> 16 * (i % 2) & 0xffff : r[i];
     d[(row + i / 2 * 8) * kColumns + column + i % 2] = element;
   }
 }
 
+// Only operands in registers are negated: in shared memory wgmma_scale.bin has them.
 template <int kind, bool saturate, int selector>
 void launch_sparse_kernel(const SparseCase& s, const SparseInput* in, uint32_t* d) {
-  if (s.registers) {
-    sparse_kernel<kind, saturate, selector, true><<<1, 128>>>(s, in, d);
+  if (!s.registers) {
+    sparse_kernel<kind, saturate, selector, false, 0><<<1, 128>>>(s, in, d);
+  } else if constexpr (integers(kind)) {
+    sparse_kernel<kind, saturate, selector, true, 0><<<1, 128>>>(s, in, d);
   } else {
-    sparse_kernel<kind, saturate, selector, false><<<1, 128>>>(s, in, d);
+    switch (s.scale.negate) {
+      case 0: sparse_kernel<kind, saturate, selector, true, 0><<<1, 128>>>(s, in, d); break;
+      case 1: sparse_kernel<kind, saturate, selector, true, 1><<<1, 128>>>(s, in, d); break;
+      case 2: sparse_kernel<kind, saturate, selector, true, 2><<<1, 128>>>(s, in, d); break;
+      default: sparse_kernel<kind, saturate, selector, true, 3><<<1, 128>>>(s, in, d); break;
+    }
   }
 }
 
@@ -209,8 +223,7 @@ inline SparseInput random_input(Rng& rng, const SparseCase& s, const Format& fa,
     // of four in B.
     fill_floats(rng, fa, style, true, in.a, kRows);
     fill_floats(rng, fb, style, false, in.b, kColumns * 2, 4);
-    const Format fc = half_accumulators(s.kind) ? kFormatF16 : kFormatF32;
-    for (uint32_t& x : in.c) x = style == kWide && s.registers ? 0 : random_float(rng, fc, style == kCancel && rng.chance(2) ? kTiny : style);
+    for (uint32_t& x : in.c) x = style == kWide && s.registers ? 0 : random_c(rng, half_accumulators(s.kind), style);
   }
   if (!rng.chance(6)) {
     for (uint32_t i = 8 * kRowBytes; i < sizeof in.a; i++) in.a[i] = in.a[i - 8 * kRowBytes];
@@ -247,6 +260,8 @@ inline size_t probe_sparse(const std::string& dir, uint64_t seed) {
     s.saturate = integers(s.kind) ? rng.below(2) : 0;
     s.selector = type.a.bytes() > 1 ? rng.below(2) : 0;
     s.registers = rng.below(2);
+    s.scale.overwrite = rng.chance(6);
+    s.scale.negate = s.registers && !integers(s.kind) ? rng.below(4) : 0;
     s.swizzle_a = s.registers ? 0 : rng.below(4);
     s.swizzle_b = rng.below(4);
     // Neighbours differ, so that the first records have every style.
@@ -259,16 +274,8 @@ inline size_t probe_sparse(const std::string& dir, uint64_t seed) {
     out.bytes(in.a, sizeof in.a);
     out.bytes(in.b, sizeof in.b);
     out.bytes(in.meta, sizeof in.meta);
-    const std::vector<uint32_t> d = device_d.take();
-    for (const uint32_t* words : {in.c, d.data()}) {
-      for (uint32_t k = 0; k < kElements; k++) {
-        if (half_accumulators(s.kind)) {
-          out.value(static_cast<uint16_t>(words[k]));
-        } else {
-          out.value(words[k]);
-        }
-      }
-    }
+    put_accumulators(out, in.c, half_accumulators(s.kind));
+    put_accumulators(out, device_d.take().data(), half_accumulators(s.kind));
   }
   return kCases;
 }
