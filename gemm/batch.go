@@ -75,7 +75,8 @@ type batch struct {
 	whole    []*slab // one worker's each
 	shared   []*slab
 	slabs    int
-	outputs  outputs // see disjoint
+	outputs  []output // in the order in which they begin
+	near     int      // among them, see check
 }
 
 // batches keeps the memory of batches.
@@ -226,9 +227,7 @@ func (bt *batch) first(slab int) int {
 	return int(int64(slab) * int64(len(bt.whole)) / int64(bt.slabs))
 }
 
-// outputs are the Cs of a batch, in the order in which they begin.
-type outputs []output
-
+// output is a C of a batch.
 type output struct {
 	*view
 	of      int     // the product
@@ -246,7 +245,7 @@ func (bt *batch) disjoint() error {
 	reaches := uintptr(0)
 	for i := range bt.outputs {
 		c := &bt.outputs[i]
-		if err := bt.outputs[:i].check(c.view, "C", c.of); err != nil {
+		if err := bt.check(bt.outputs[:i], c.view, "C", c.of); err != nil {
 			return err
 		}
 		reaches = max(reaches, c.end())
@@ -258,19 +257,31 @@ func (bt *batch) disjoint() error {
 		if in.transposed {
 			a, b = b, a
 		}
-		if err := cmp.Or(bt.outputs.check(&in.a, a, i), bt.outputs.check(&in.b, b, i)); err != nil {
+		err := bt.check(bt.outputs, &in.a, a, i)
+		if err == nil {
+			err = bt.check(bt.outputs, &in.b, b, i)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// check returns an error if v, which has a name in the product of, shares memory with a C of another product.
-func (cs outputs) check(v *view, name string, of int) error {
+// check returns an error if v, which has a name in the product of, shares memory with one of cs, of another product.
+func (bt *batch) check(cs []output, v *view, name string, of int) error {
 	if len(cs) == 0 || v.len == 0 || v.packed || v.begin() >= cs[len(cs)-1].reaches || v.end() <= cs[0].begin() {
 		return nil
 	}
-	n, _ := slices.BinarySearchFunc(cs, v.end(), func(c output, end uintptr) int { return cmp.Compare(c.begin(), end) })
+	// What lies one after the other often belongs to products that do.
+	n, end := min(bt.near, len(cs)), v.end()
+	if n < len(cs) && cs[n].begin() < end {
+		n++
+	}
+	if n < len(cs) && cs[n].begin() < end || n > 0 && cs[n-1].begin() >= end {
+		n, _ = slices.BinarySearchFunc(cs, end, func(c output, end uintptr) int { return cmp.Compare(c.begin(), end) })
+	}
+	bt.near = n
 	for n--; n >= 0 && cs[n].reaches > v.begin(); n-- {
 		if c := &cs[n]; c.of != of && c.overlaps(v) {
 			return fmt.Errorf("gemm: %s of product %d of the batch (%dx%d) shares memory with C of product %d (%dx%d)",

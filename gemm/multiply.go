@@ -10,7 +10,6 @@ import (
 	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/internal/ended"
 	"example.com/leafhopper/internal/plan"
-	"example.com/leafhopper/internal/spin"
 	"example.com/leafhopper/pipeline"
 	"github.com/x448/float16"
 )
@@ -183,16 +182,7 @@ func (e *Engine) compute(in *slab, s *settings) error {
 		}
 	default:
 		span := s.trace.Start(0, pipeline.TraceCompute)
-		// It may be one of many that follow each other, and give way together.
-		switch work := in.M * in.N * in.K; {
-		case work > glanced, in.sharer: // who has to leave, too
-			in.runAlone()
-		default:
-			in.run(0, in.N)
-			if work > blind {
-				spin.Glance(uint64(glanceCall + work/glanceEach))
-			}
-		}
+		in.runAlone()
 		span.End()
 	}
 	if s.stats != nil {
@@ -202,14 +192,3 @@ func (e *Engine) compute(in *slab, s *settings) error {
 	}
 	return nil
 }
-
-const (
-	// Most multiply-adds of a product that does not look at the clock, which takes a tenth as long: it is no more
-	// assembly than Go, like any loop of its caller's. And of one that looks only once.
-	blind   = 1 << 9
-	glanced = 1 << 12
-	// The ticks that one takes, and of how many multiply-adds each one more: rather too many, with which it gives way a
-	// few times in a row, than too few, with which it misses most of its turns (docs/findings/preemption.md).
-	glanceCall = 400
-	glanceEach = 4
-)

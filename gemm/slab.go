@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/internal/plan"
+	"example.com/leafhopper/internal/spin"
 	"example.com/leafhopper/tile"
 )
 
@@ -21,13 +22,33 @@ func (in *slab) run(from, to int) {
 	}
 }
 
-// runAlone computes the whole product, in turns.
+// runAlone computes the whole product. It may be one of many that follow each other, and give way together.
 func (in *slab) runAlone() {
-	defer in.leave()
-	in.turn.Begin()
+	work := in.M * in.N * in.K
+	long := work > glanced || in.sharer // who has to leave, too
+	if long {
+		defer in.leave()
+		in.turn.Begin()
+	}
 	in.run(0, in.N)
-	in.turn.Look()
+	switch {
+	case long:
+		in.turn.Look()
+	case work > blind:
+		spin.Glance(uint64(glanceCall + work/glanceEach))
+	}
 }
+
+const (
+	// Most multiply-adds of a product that does not look at the clock, which takes a tenth as long: it is no more
+	// assembly than Go, like any loop of its caller's. And of one that looks only once.
+	blind   = 1 << 9
+	glanced = 1 << 12
+	// The ticks that one takes, and of how many multiply-adds each one more: rather too many, with which it gives way a
+	// few times in a row, than too few, with which it misses most of its turns (docs/findings/preemption.md).
+	glanceCall = 400
+	glanceEach = 4
+)
 
 // runPanels computes the columns from .. to-1, for a block of K after the other: one panel of B after the other is
 // packed, unless B is, and multiplied by all of A.
