@@ -140,7 +140,7 @@ func (a *Array[T]) watched(by Agent) bool {
 // access is an access of the elements i to i+n-1, by the agent that it returns.
 func (a *Array[T]) access(by Agent, op string, i, n int, how manner) *agent {
 	g := by.base()
-	g.enterFrom(op, 1)
+	g.enterBelow(op)
 	a.touch(g, op, i, n, how)
 	return g
 }

@@ -170,7 +170,7 @@ func swap[T Number](p *T, f func(old T) T) (old T, changed bool) {
 func modify[T Number](t *Thread, a *Array[T], op string, how manner, f func(old T) T) (old T) {
 	size := sizeof[T]()
 	if len(a.data) == 0 || a.offset%size != 0 || a.watched(t) {
-		t.enterFrom(op, 1)
+		t.enterBelow(op)
 		if a.offset%size != 0 {
 			t.fail(RuleAlignment, "%s: an atomic of %d bytes, at address %d", a.cta.where(&t.agent, a.offset, a.offset+size),
 				size, a.offset)

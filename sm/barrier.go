@@ -21,14 +21,14 @@ type Barrier struct {
 // begin begins an operation on the barrier.
 func (b *Barrier) begin(a Agent, op string) (*agent, *mbar) {
 	g := a.base()
-	g.enterFrom(op, 1)
+	g.enterBelow(op)
 	return g, b.of(g)
 }
 
 // local begins an operation that only agents of the barrier's CTA have.
 func (b *Barrier) local(a Agent, op string) (*agent, *mbar) {
 	g := a.base()
-	g.enterFrom(op, 1)
+	g.enterBelow(op)
 	m := b.of(g)
 	if m.cta != g.cta {
 		g.fail(RuleBarrier, "%s is a barrier of CTA %v: at another CTA's one may arrive, and expect or complete bytes",
@@ -124,19 +124,20 @@ func (b *Barrier) Arrive(a Agent) Token {
 // ArriveN arrives n times for each of the agent's threads.
 func (b *Barrier) ArriveN(a Agent, n int) Token {
 	g, m := b.begin(a, "ArriveN")
-	return m.arrive(g, g.each(n, barrier.MaxCount), 0, false)
+	return m.arrive(g, g.each(n), 0, false)
 }
 
 // ArriveTx expects bytes more of the phase, and arrives n times, for each of the agent's
 // threads: one elected thread expects what a copy brings (cuda::device::barrier_arrive_tx, mbarrier.arrive.expect_tx).
 func (b *Barrier) ArriveTx(a Agent, n, bytes int) Token {
 	g, m := b.begin(a, "ArriveTx")
-	return m.arrive(g, g.each(n, barrier.MaxCount), g.each(bytes, barrier.MaxTx), false)
+	return m.arrive(g, g.each(n), g.each(bytes), false)
 }
 
-// each returns how many n of each thread are. What is over the most that a barrier takes stays as it is.
-func (a *agent) each(n, most int) int {
-	if n < 1 || n > most {
+// each returns how many arrivals, or bytes, n of each thread are. What is over the most that a barrier takes, as many of
+// both, stays as it is.
+func (a *agent) each(n int) int {
+	if n < 1 || n > barrier.MaxTx {
 		return n
 	}
 	return a.lanes * n
@@ -153,7 +154,7 @@ func (b *Barrier) ArriveAndDrop(a Agent) {
 // mbarrier.expect_tx). It arrives for nobody.
 func (b *Barrier) ExpectTx(a Agent, bytes int) {
 	g, m := b.begin(a, "ExpectTx")
-	m.expect(g, g.each(bytes, barrier.MaxTx))
+	m.expect(g, g.each(bytes))
 }
 
 // CompleteTx books bytes off the current phase, as a copy that brings them does, for each of
@@ -161,7 +162,7 @@ func (b *Barrier) ExpectTx(a Agent, bytes int) {
 func (b *Barrier) CompleteTx(a Agent, bytes int) {
 	g, m := b.begin(a, "CompleteTx")
 	now := g.reach(m.cta)
-	m.landed(&now, g.each(bytes, barrier.MaxTx))
+	m.landed(&now, g.each(bytes))
 }
 
 // Wait waits until the phase of the token is over (wait of libcu++, mbarrier.try_wait). It

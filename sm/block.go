@@ -63,7 +63,7 @@ type cta struct {
 
 	cells  []cell // of the bytes of mem, under Check
 	known  uint32 // the component by which others know that it has begun
-	alive  alive
+	peers  peers
 	fenced atomic.Bool // accesses of other CTAs come after a ThreadFence
 	told   meeting     // of those who have executed one
 }
@@ -76,7 +76,7 @@ func (c *cta) reset(idx Dim3) {
 	c.named = [namedBarriers]namedBarrier{}
 	c.warps, c.taken = nil, nil
 	c.registers = registers{}
-	c.alive = alive{}
+	c.peers = peers{}
 	c.known = 0
 	clear(c.cells)
 	c.cells = c.cells[:0]

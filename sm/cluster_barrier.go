@@ -125,9 +125,9 @@ func (b *clusterBarrier) missing(phase uint64) string {
 
 // gone says that the CTA has exited, if it has.
 func (c *cta) gone() string {
-	c.alive.mu.Lock()
-	defer c.alive.mu.Unlock()
-	if c.alive.exited {
+	c.peers.mu.Lock()
+	defer c.peers.mu.Unlock()
+	if c.peers.exited {
 		return ", which has exited"
 	}
 	return ""

@@ -104,7 +104,7 @@ func (t *Thread) execute(c *tile.Transfer) {
 
 // use begins a copy of t.
 func (t *Thread) use(op string) {
-	t.enterFrom(op, 1)
+	t.enterBelow(op)
 	if !t.used {
 		t.used = true
 		t.run.handles = append(t.run.handles, t)
@@ -178,8 +178,8 @@ func (t *Thread) coords(at []int) []int32 {
 	return to
 }
 
-// fits reports a box that is larger than its array.
-func (t *Thread) fits(m *tile.TensorMap, r region, what string) {
+// fitsBox reports a box that is larger than its array.
+func (t *Thread) fitsBox(m *tile.TensorMap, r region, what string) {
 	if m != nil && m.SharedBytes() > r.bytes {
 		t.fail(RuleMap, "a box of %d bytes in a %s of %d", m.SharedBytes(), what, r.bytes)
 	}
@@ -192,7 +192,7 @@ func (t *Thread) fits(m *tile.TensorMap, r region, what string) {
 func (t *Thread) LoadTensor(dst Region, m TensorMap, bar *Barrier, coord ...int) {
 	t.use("LoadTensor")
 	r, box := t.own(dst, "destination"), t.through(m)
-	t.fits(box, r, "destination")
+	t.fitsBox(box, r, "destination")
 	b := t.bar(bar, r.cta)
 	at := t.coords(coord)
 	t.arriving(b)
@@ -208,7 +208,7 @@ func (t *Thread) LoadTensor(dst Region, m TensorMap, bar *Barrier, coord ...int)
 func (t *Thread) LoadTensorMulticast(dst Region, m TensorMap, bar *Barrier, mask uint16, coord ...int) {
 	t.use("LoadTensorMulticast")
 	r, box := t.own(dst, "destination"), t.through(m)
-	t.fits(box, r, "destination")
+	t.fitsBox(box, r, "destination")
 	at := t.coords(coord)
 	bars := t.receivers(mask, bar)
 	t.reads(m, bars...)
@@ -246,7 +246,7 @@ func (t *Thread) receivers(mask uint16, bar *Barrier) (to []*mbar) {
 func (t *Thread) StoreTensor(m TensorMap, src Region, coord ...int) {
 	t.use("StoreTensor")
 	r, box := t.own(src, "source"), t.through(m)
-	t.fits(box, r, "source")
+	t.fitsBox(box, r, "source")
 	at := t.coords(coord)
 	t.flight.from = area{cta: r.cta, at: r.offset, box: box, coord: at}
 	t.reads(m)
@@ -258,7 +258,7 @@ func (t *Thread) StoreTensor(m TensorMap, src Region, coord ...int) {
 func (t *Thread) ReduceTensor(op tile.ReduceOp, m TensorMap, src Region, coord ...int) {
 	t.use("ReduceTensor")
 	r, box := t.own(src, "source"), t.through(m)
-	t.fits(box, r, "source")
+	t.fitsBox(box, r, "source")
 	at := t.coords(coord)
 	t.flight.from = area{cta: r.cta, at: r.offset, box: box, coord: at}
 	t.reads(m)

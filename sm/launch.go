@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -133,7 +131,7 @@ type launch struct {
 
 	mu    sync.Mutex
 	err   error                 // why it stopped
-	late  *outOfTime            // if ctx has stopped it
+	timed *outOfTime            // if ctx has stopped it
 	stood []stand               // where agents were then
 	live  map[*cluster]struct{} // those resident
 
@@ -217,8 +215,8 @@ func fitting(block Dim3) int {
 	return min(residentCTAs, residentWarps/((block.Size()+warpSize-1)/warpSize))
 }
 
-// fits checks that what the CTAs of a cooperative launch share fits as well.
-func (c *cta) fits() {
+// checkResident checks that what the CTAs of a cooperative launch share fits as well.
+func (c *cta) checkResident() {
 	if l := c.launch; l.Cooperative {
 		each := (l.Grid.Size() + sms - 1) / sms
 		if most := residentBytes/each - reservedBytes; c.used > most {
@@ -321,26 +319,4 @@ func (l *launch) retire(c *cluster) {
 	l.mu.Lock()
 	delete(l.live, c)
 	l.mu.Unlock()
-}
-
-// functionName returns what a reader calls the function of a kernel: without its
-// package, and without the numbers of closures.
-func functionName(kernel Kernel) string {
-	f := runtime.FuncForPC(reflect.ValueOf(kernel).Pointer())
-	if f == nil {
-		return "kernel"
-	}
-	name := strings.ReplaceAll(f.Name(), "[...]", "") // what a generic function has for its type arguments
-	name = name[strings.LastIndex(name, "/")+1:]
-	parts := strings.Split(strings.TrimSuffix(name, "-fm"), ".")[1:] // -fm: the value of a method
-	for len(parts) > 1 && isClosure(parts[len(parts)-1]) {
-		parts = parts[:len(parts)-1]
-	}
-	return parts[len(parts)-1]
-}
-
-// isClosure reports whether a part of a function's name is the compiler's: func1, 2, gowrap1.
-func isClosure(part string) bool {
-	digits := strings.TrimLeft(strings.TrimPrefix(strings.TrimPrefix(part, "func"), "gowrap"), "0123456789")
-	return digits == "" || digits == "-range1"
 }

@@ -15,8 +15,8 @@ func (c *clock) join(d *clock) {
 	}
 }
 
-// alive is what a CTA knows, and what others have done in its shared memory.
-type alive struct {
+// peers is what a CTA knows, and what others have done in its shared memory.
+type peers struct {
 	mu     sync.Mutex
 	clock  clock
 	exited bool
@@ -36,9 +36,9 @@ func (c *cta) release(to *clock) {
 	if c.alone() {
 		return
 	}
-	c.alive.mu.Lock()
-	to.join(&c.alive.clock)
-	c.alive.mu.Unlock()
+	c.peers.mu.Lock()
+	to.join(&c.peers.clock)
+	c.peers.mu.Unlock()
 }
 
 // acquire adds what an object tells to what the CTA knows.
@@ -46,9 +46,9 @@ func (c *cta) acquire(from *clock) {
 	if c.alone() {
 		return
 	}
-	c.alive.mu.Lock()
-	c.alive.clock.join(from)
-	c.alive.mu.Unlock()
+	c.peers.mu.Lock()
+	c.peers.clock.join(from)
+	c.peers.mu.Unlock()
 }
 
 // alone reports whether there is no other CTA in the cluster.
@@ -73,35 +73,35 @@ func (a *agent) reach(to *cta) (now clock) {
 		a.fail(RuleShared, "nothing says that CTA %v has begun: cluster.sync is missing before the first use of its shared "+
 			"memory", to.idx)
 	}
-	from.alive.mu.Lock()
-	from.alive.clock[from.rank]++
-	now = from.alive.clock
-	from.alive.mu.Unlock()
+	from.peers.mu.Lock()
+	from.peers.clock[from.rank]++
+	now = from.peers.clock
+	from.peers.mu.Unlock()
 	if from.fenced.Load() { // it may be the flag
 		flag := now
 		from.cluster.fences.exchange(&flag)
 	}
-	to.alive.mu.Lock()
-	defer to.alive.mu.Unlock()
-	if to.alive.exited {
+	to.peers.mu.Lock()
+	defer to.peers.mu.Unlock()
+	if to.peers.exited {
 		a.fail(RuleExit, "shared memory of CTA %v, which has exited: cluster.sync keeps it until then", to.idx)
 	}
-	to.alive.access[from.rank] = remoteAccess{now[from.rank], a.run.op, a.mark()}
+	to.peers.access[from.rank] = remoteAccess{now[from.rank], a.run.op, a.mark()}
 	return now
 }
 
 // depart marks the CTA as gone, which no access by another CTA is to come after.
 func (c *cta) depart() {
-	c.alive.mu.Lock()
-	defer c.alive.mu.Unlock()
-	c.alive.exited = true
-	for rank, x := range c.alive.access {
-		if x.count > c.alive.clock[rank] {
+	c.peers.mu.Lock()
+	defer c.peers.mu.Unlock()
+	c.peers.exited = true
+	for rank, x := range c.peers.access {
+		if x.count > c.peers.clock[rank] {
 			c.blame(site{}, RuleExit, "nothing orders the %s by %v in its shared memory before this: cluster.sync is "+
 				"missing (or, around a flag, ThreadFence on both sides)", x.op, x.by)
 		}
 	}
-	if x := c.alive.copied; x.count > c.alive.clock[maxCluster+c.rank] {
+	if x := c.peers.copied; x.count > c.peers.clock[maxCluster+c.rank] {
 		c.blame(site{}, RuleExit, "nothing says that the %s by %v has read its shared memory before this: cluster.sync is "+
 			"missing behind the wait for it", x.op, x.by)
 	}
@@ -111,10 +111,10 @@ func (c *cta) depart() {
 func (a *agent) copies(now clock) clock {
 	c := a.cta
 	if !c.alone() {
-		c.alive.mu.Lock()
-		n := c.alive.copied.count + 1
-		c.alive.copied = remoteAccess{n, a.run.op, a.mark()}
-		c.alive.mu.Unlock()
+		c.peers.mu.Lock()
+		n := c.peers.copied.count + 1
+		c.peers.copied = remoteAccess{n, a.run.op, a.mark()}
+		c.peers.mu.Unlock()
 		now[maxCluster+c.rank] = n
 	}
 	return now

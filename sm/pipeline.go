@@ -82,7 +82,7 @@ func (b *Block) Pipeline(stages int, role func(rank int) Role) []*Pipeline {
 // take begins an operation of one of the roles.
 func (p *Pipeline) take(op string, not Role) *agent {
 	a := p.agent
-	a.enterFrom(op, 1)
+	a.enterBelow(op)
 	switch {
 	case p.role == not:
 		a.fail(RulePipeline, "the thread's role is %v", p.role)

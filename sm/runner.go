@@ -36,7 +36,7 @@ type runner struct {
 	number        int // of a checked launch, in the order in which runners start
 	steps, copies int // that it has done and issued
 	turn          int // how many it had done when it got the turn
-	late          int // before this operation of all it gets the turn only if nobody else can
+	notBefore     int // before this operation of all it gets the turn only if nobody else can
 
 	history *history  // what it knows, under Check
 	handles []*Thread // that have issued copies
@@ -71,16 +71,18 @@ func (r *runner) agent() *agent {
 
 // enter begins an operation that the kernel calls on a or with a. It must be called by
 // the function that the kernel calls.
-func (a *agent) enter(op string) { a.enterFrom(op, 1) }
-
-// enterFrom is enter for a function that is so many calls below the one that the kernel
-// calls.
-func (a *agent) enterFrom(op string, depth int) {
-	a.at(op, depth+1)
+func (a *agent) enter(op string) {
+	a.at(op, 1)
 	a.run.point()
 }
 
-// at is enterFrom without a place where the order of agents may change.
+// enterBelow is enter for a function that the one that the kernel calls calls.
+func (a *agent) enterBelow(op string) {
+	a.at(op, 2)
+	a.run.point()
+}
+
+// at is enter for a function so many calls below the kernel's code, and no place where the order of agents may change.
 func (a *agent) at(op string, depth int) {
 	if a == nil || a.run == nil {
 		panic(fmt.Sprintf("sm: %s: agent is nil or not of a running kernel", op))

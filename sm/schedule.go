@@ -68,7 +68,7 @@ func newScheduler(l *launch) *scheduler {
 func (s *scheduler) add(r *runner) {
 	r.number = s.started
 	s.started++
-	r.late = s.step + s.lateness(r)
+	r.notBefore = s.step + s.lateness(r)
 	s.live = append(s.live, r)
 	s.turns = append(s.turns, r)
 }
@@ -100,7 +100,7 @@ func (s *scheduler) lateness(r *runner) int {
 func (s *scheduler) timely() int {
 	n := len(s.turns)
 	for i, from := 0, s.random.IntN(max(n, 1)); i < n; i++ {
-		if at := (from + i) % n; s.turns[at].late <= s.step {
+		if at := (from + i) % n; s.turns[at].notBefore <= s.step {
 			return at
 		}
 	}
@@ -182,7 +182,7 @@ func (s *scheduler) decide(r *runner) int {
 		return s.planned(r)
 	}
 	n := len(s.turns) + s.adrift()
-	if r.late > s.step {
+	if r.notBefore > s.step {
 		if i := s.timely(); i >= 0 {
 			return i
 		}
@@ -191,7 +191,7 @@ func (s *scheduler) decide(r *runner) int {
 		return -1
 	}
 	i := s.random.IntN(n)
-	if i < len(s.turns) && s.turns[i].late > s.step {
+	if i < len(s.turns) && s.turns[i].notBefore > s.step {
 		return -1
 	}
 	return i
@@ -297,7 +297,7 @@ func (s *scheduler) pick(r *runner, how string) *runner {
 			i = max(0, s.planned(r))
 		case n > 0:
 			i = s.random.IntN(n + s.adrift())
-			if i < n && s.turns[i].late > s.step {
+			if i < n && s.turns[i].notBefore > s.step {
 				if at := s.timely(); at >= 0 {
 					i = at
 				}

@@ -99,6 +99,28 @@ func packageOf(function string) string {
 	return function
 }
 
+// functionName returns what a reader calls the function of a kernel: without its
+// package, and without the numbers of closures.
+func functionName(kernel Kernel) string {
+	f := runtime.FuncForPC(reflect.ValueOf(kernel).Pointer())
+	if f == nil {
+		return "kernel"
+	}
+	name := strings.ReplaceAll(f.Name(), "[...]", "") // what a generic function has for its type arguments
+	name = name[strings.LastIndex(name, "/")+1:]
+	parts := strings.Split(strings.TrimSuffix(name, "-fm"), ".")[1:] // -fm: the value of a method
+	for len(parts) > 1 && isClosure(parts[len(parts)-1]) {
+		parts = parts[:len(parts)-1]
+	}
+	return parts[len(parts)-1]
+}
+
+// isClosure reports whether a part of a function's name is the compiler's: func1, 2, gowrap1.
+func isClosure(part string) bool {
+	digits := strings.TrimLeft(strings.TrimPrefix(strings.TrimPrefix(part, "func"), "gowrap"), "0123456789")
+	return digits == "" || digits == "-range1"
+}
+
 func (s site) frame() runtime.Frame {
 	if s[0] == 0 {
 		return runtime.Frame{}

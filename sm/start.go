@@ -88,7 +88,7 @@ func (c *cta) start(parts ...Part) {
 		agents += int64(p.end - p.first)
 	}
 	c.cluster.agree(c)
-	c.fits()
+	c.checkResident()
 	if agents == 0 {
 		return
 	}

@@ -52,7 +52,7 @@ func (l *launch) stop(err error) {
 		return
 	}
 	l.err = err
-	l.late, _ = err.(*outOfTime)
+	l.timed, _ = err.(*outOfTime)
 	l.become(stateStopping)
 	close(l.stops)
 	if l.sched != nil {
@@ -114,7 +114,7 @@ func (l *launch) unwound(r *runner) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.late == nil || s.op == "" || r.self == nil && r.cta.agents > 0 {
+	if l.timed == nil || s.op == "" || r.self == nil && r.cta.agents > 0 {
 		return // the kernel function waits for its agents
 	}
 	if i := slices.IndexFunc(l.stood, func(o stand) bool { return o.op == s.op && o.at == s.at }); i >= 0 {
@@ -132,11 +132,11 @@ const mostStands = 8
 func (l *launch) reason() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.late == nil {
+	if l.timed == nil {
 		return l.err
 	}
 	var b strings.Builder
-	if n := l.clusters - l.late.begun; n > 0 {
+	if n := l.clusters - l.timed.begun; n > 0 {
 		fmt.Fprintf(&b, "; %d of %d CTAs had not begun%s", n*l.Cluster.Size(), l.Grid.Size(), l.toBegin())
 	}
 	for i, s := range l.stood {

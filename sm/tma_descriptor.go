@@ -107,7 +107,7 @@ func (d *TMADescriptor) Set(m TensorMap) {
 // begin begins an operation on the object.
 func (d *TMADescriptor) begin(a Agent, op string) *agent {
 	g := a.base()
-	g.enterFrom(op, 1)
+	g.enterBelow(op)
 	d.reachable(g, "the descriptor")
 	return g
 }
@@ -156,7 +156,7 @@ func (d *TMADescriptor) Store(a Agent, m TensorMap) {
 // change is every tensormap.replace.
 func (d *TMADescriptor) change(a Agent, op string, replace func(*tile.Descriptor) error) {
 	g := a.base()
-	g.enterFrom(op, 1)
+	g.enterBelow(op)
 	d.reachable(g, "the descriptor")
 	next := d.held(g).Descriptor
 	if err := replace(&next); err != nil {

@@ -156,33 +156,9 @@ func (m *PanelMap) BoxBytes(rows, k int) int {
 // last word have beyond rows and k. After an error, which a barrier that cannot take
 // the units is too, dst and bars are as before.
 func (m *PanelMap) Load(dst []byte, row, rows, k0, k int, bars []barrier.Barrier) error {
-	if m.kernel == nil {
-		return errors.New("tile: zero PanelMap; make one with NewPanelMap")
-	}
-	switch {
-	case row < 0 || k0 < 0:
-		return fmt.Errorf("tile: panel box starts at (%d, %d), before the operand", row, k0)
-	case rows < 0 || k < 0 || rows > maxPanelBox || k > maxPanelBox:
-		return fmt.Errorf("tile: panel box of %d x %d, extents are 0 to %d", rows, k, maxPanelBox)
-	case row%m.width != 0 || k0%m.kernel.KPack != 0:
-		return fmt.Errorf("tile: panel box starts at (%d, %d), not at a multiple of (%d, %d)",
-			row, k0, m.width, m.kernel.KPack)
-	case int64(rows+m.width)*int64(m.Words(k)) > math.MaxInt/8: // whose bytes an int may not hold
-		return fmt.Errorf("tile: panel box of %d x %d needs more memory than there is, the slot has %d bytes",
-			rows, k, len(dst))
-	}
-	n := m.BoxBytes(rows, k)
-	if n > len(dst) {
-		return fmt.Errorf("tile: panel box of %d x %d needs %d bytes, the slot has %d", rows, k, n, len(dst))
-	}
-	if len(bars) > 0 && n/PanelTxUnit > barrier.MaxTx {
-		return fmt.Errorf("tile: panel box of %d x %d has %d bytes, a barrier counts %d",
-			rows, k, n, barrier.MaxTx*PanelTxUnit)
-	}
-	for i := range bars {
-		if err := bars[i].CheckTx(n / PanelTxUnit); err != nil {
-			return fmt.Errorf("tile: panel box: %w", err)
-		}
+	n, err := m.check(len(dst), row, rows, k0, k, bars)
+	if err != nil {
+		return err
 	}
 	inRows, inK := max(0, min(rows, m.rows-row)), max(0, min(k, m.k-k0))
 	at := k0*m.stride + row*m.size
@@ -200,6 +176,39 @@ func (m *PanelMap) Load(dst []byte, row, rows, k0, k int, bars []barrier.Barrier
 		bars[i].CompleteTx(n / PanelTxUnit)
 	}
 	return nil
+}
+
+// check validates a copy of a box to a slot of so many bytes, and returns how many of them it fills.
+func (m *PanelMap) check(slot, row, rows, k0, k int, bars []barrier.Barrier) (n int, err error) {
+	if m.kernel == nil {
+		return 0, errors.New("tile: zero PanelMap; make one with NewPanelMap")
+	}
+	switch {
+	case row < 0 || k0 < 0:
+		return 0, fmt.Errorf("tile: panel box starts at (%d, %d), before the operand", row, k0)
+	case rows < 0 || k < 0 || rows > maxPanelBox || k > maxPanelBox:
+		return 0, fmt.Errorf("tile: panel box of %d x %d, extents are 0 to %d", rows, k, maxPanelBox)
+	case row%m.width != 0 || k0%m.kernel.KPack != 0:
+		return 0, fmt.Errorf("tile: panel box starts at (%d, %d), not at a multiple of (%d, %d)",
+			row, k0, m.width, m.kernel.KPack)
+	case int64(rows+m.width)*int64(m.Words(k)) > math.MaxInt/8: // whose bytes an int may not hold
+		return 0, fmt.Errorf("tile: panel box of %d x %d needs more memory than there is, the slot has %d bytes",
+			rows, k, slot)
+	}
+	n = m.BoxBytes(rows, k)
+	if n > slot {
+		return 0, fmt.Errorf("tile: panel box of %d x %d needs %d bytes, the slot has %d", rows, k, n, slot)
+	}
+	if len(bars) > 0 && n/PanelTxUnit > barrier.MaxTx {
+		return 0, fmt.Errorf("tile: panel box of %d x %d has %d bytes, a barrier counts %d",
+			rows, k, n, barrier.MaxTx*PanelTxUnit)
+	}
+	for i := range bars {
+		if err := bars[i].CheckTx(n / PanelTxUnit); err != nil {
+			return 0, fmt.Errorf("tile: panel box: %w", err)
+		}
+	}
+	return n, nil
 }
 
 // loadPadded copies a box that has whole panels or words outside the operand,

@@ -23,16 +23,11 @@ func TestReductions(t *testing.T) {
 }
 
 func TestReductionsAreStrict(t *testing.T) {
-	for _, change := range [][2]string{
+	refuses(t, ParseReductions, reductionRow, [][2]string{
 		{"cluster", "shared"}, {"cluster", ""}, {"add", "sub"}, {"add", ""}, {" 2 ", " 13 "}, {" 2 ", " -1 "},
 		{" 2 ", "  "},
 		{"0101", "01"}, {"0202", "0g02"}, {"0303", "030303"}, {" 03", "  03"},
-	} {
-		row := strings.Replace(reductionRow, change[0], change[1], 1)
-		if got, err := ParseReductions([]byte(row + "\n")); err == nil {
-			t.Errorf("ParseReductions accepted %q for %q: %+v", change[1], change[0], got)
-		}
-	}
+	})
 	for _, text := range []string{"", reductionRow, reductionRow + "\n\n", reductionRow + " 00\n"} {
 		if _, err := ParseReductions([]byte(text)); err == nil {
 			t.Errorf("ParseReductions accepted %d bytes", len(text))

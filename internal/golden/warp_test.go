@@ -11,7 +11,6 @@ var (
 		strings.Repeat("0000000b", 32) + " " + strings.Repeat("0000000c", 32)
 	matrixRow = "stmatrix.x2.trans ffffffff 0 " + strings.Repeat("0000000a", 64) + " " +
 		strings.Repeat("0000003f", 32) + " " + strings.Repeat("0000000c", 256)
-	atomicRow = "shared cas_s32 1 2 3 4 ffffffff"
 )
 
 func TestWarps(t *testing.T) {
@@ -38,29 +37,6 @@ func TestWarpsAreStrict(t *testing.T) {
 		{shuffleRow, "0000000a", "000000a"}, {shuffleRow, "0000000c", "0000000g"}, {shuffleRow, " 8 ", "  "},
 		{matrixRow, " 0 ", " 8 "}, {matrixRow, "0000003f", "00000040"}, {matrixRow, "x2", "x4"}, {matrixRow, "x2", "x3"},
 	} {
-		row := strings.Replace(change[0], change[1], change[2], 1)
-		if got, err := ParseWarps([]byte(row + "\n")); err == nil {
-			t.Errorf("ParseWarps accepted %q for %q: %+v", change[2], change[1], got)
-		}
-	}
-}
-
-func TestAtomics(t *testing.T) {
-	got, err := ParseAtomics([]byte(atomicRow + "\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := (Atomic{"shared", "cas", "s32", 1, 2, 3, 4, 1<<32 - 1}); len(got) != 1 || got[0] != want {
-		t.Errorf("ParseAtomics = %+v, want %+v", got, want)
-	}
-	for _, change := range [][2]string{
-		{"shared", "cluster"}, {"shared", "global"}, {"cas_s32", "cas_f32"}, {"cas_s32", "cas"}, {"cas_s32", "_s32"},
-		{"cas_s32", "nand_s32"}, {"cas_s32", "cas_"}, {" 1 ", " g "}, {" 1 ", "  "}, {" 2", " 2 2"},
-		{"ffffffff", "100000000"},
-	} {
-		row := strings.Replace(atomicRow, change[0], change[1], 1)
-		if got, err := ParseAtomics([]byte(row + "\n")); err == nil {
-			t.Errorf("ParseAtomics accepted %q for %q: %+v", change[1], change[0], got)
-		}
+		refuses(t, ParseWarps, change[0], [][2]string{{change[1], change[2]}})
 	}
 }

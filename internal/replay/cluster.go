@@ -91,7 +91,7 @@ func (g *clusterGlobal) do(
 	t *sm.Thread, mem *sm.Array[uint32], bars []sm.Barrier, op golden.ClusterOp,
 ) (v uint32, ok bool) {
 	a := op.Args
-	at := func(i int) *sm.Array[uint32] { return mem.MapShared(a[0]).At(a[i] / 4) }
+	target := func() *sm.Array[uint32] { return mem.MapShared(a[0]).At(a[1] / 4) }
 	span := func(m *sm.Array[uint32], from, bytes int) *sm.Array[uint32] { return m.Slice(from/4, (from+bytes)/4) }
 	bar := func(i int) *sm.Barrier { return bars[a[i]].MapShared(a[0]) }
 	switch op.Code {
@@ -114,13 +114,13 @@ func (g *clusterGlobal) do(
 	case golden.ClusterMulticastSwizzled:
 		t.LoadTensorMulticast(mem.At(a[1]/4), g.swizzled, &bars[a[4]], uint16(a[0]), a[2], a[3])
 	case golden.ClusterStoreAsync:
-		sm.StoreAsync(t, at(1), uint32(a[2]), bar(3))
+		sm.StoreAsync(t, target(), uint32(a[2]), bar(3))
 	case golden.ClusterAddAsync:
-		sm.ReduceAsync(t, tile.ReduceAdd, at(1), uint32(a[2]), bar(3))
+		sm.ReduceAsync(t, tile.ReduceAdd, target(), uint32(a[2]), bar(3))
 	case golden.ClusterStore:
-		at(1).Store(t, 0, uint32(a[2]))
+		target().Store(t, 0, uint32(a[2]))
 	case golden.ClusterLoad:
-		return at(1).Load(t, 0), true
+		return target().Load(t, 0), true
 	case golden.ClusterTestParity:
 		if bars[a[0]].TestWaitParity(t, a[1]) {
 			return 1, true
