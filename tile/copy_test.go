@@ -1,6 +1,7 @@
 package tile_test
 
 import (
+	"bytes"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -8,17 +9,13 @@ import (
 	"sync"
 	"testing"
 
-	"example.com/leafhopper/barrier"
 	"example.com/leafhopper/tile"
 )
 
 // A refused copy says why, changes nothing and signals nothing.
 func TestCopyErrors(t *testing.T) {
 	cfg := base()
-	cfg.Global = make([]byte, 256*64)
-	for i := range cfg.Global {
-		cfg.Global[i] = 1
-	}
+	cfg.Global = bytes.Repeat([]byte{1}, 256*64)
 	m := newMap(t, cfg)
 	blind := newMap(t, base())
 	s := newShared(t, 1024+1024)
@@ -47,14 +44,12 @@ func TestCopyErrors(t *testing.T) {
 		{m, origin, s, math.MaxInt &^ 127, "end beyond", true},
 		{m, origin, newShared(t, 1023), 0, "end beyond its 1023 bytes", true},
 	} {
-		bar, err := barrier.New(1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		bar := newBarrier(t)
 		bar.ArriveExpectTx(m.BoxBytes())
 		global := slices.Clone(cfg.Global)
 
 		for _, op := range []string{"load", "store"} {
+			var err error
 			if op == "load" {
 				err = tile.Load(c.s, c.offset, c.m, c.coord, bar)
 			} else {
@@ -127,10 +122,7 @@ func TestConcurrentLoads(t *testing.T) {
 	randomBytes(rand.New(rand.NewPCG(7, 8)), cfg.Global)
 	m := newMap(t, cfg)
 	s := newShared(t, 8*m.SharedBytes())
-	bar, err := barrier.New(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	bar := newBarrier(t)
 	bar.ArriveExpectTx(8 * m.BoxBytes())
 	var wg sync.WaitGroup
 	for i := range 8 {
@@ -158,10 +150,7 @@ func TestCopiesDoNotAllocate(t *testing.T) {
 		cfg.Global = make([]byte, 256*64)
 		m := newMap(t, cfg)
 		s := newShared(t, m.SharedBytes())
-		bar, err := barrier.New(1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		bar := newBarrier(t)
 		n := testing.AllocsPerRun(100, func() {
 			bar.ArriveExpectTx(2 * m.BoxBytes())
 			if tile.Load(s, 0, m, []int32{16, 8}, bar) != nil || tile.Load(s, 0, m, []int32{-8, 60}, bar) != nil ||
