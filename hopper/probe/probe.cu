@@ -4,6 +4,7 @@
 //	./probe OUTDIR [SEED]
 //
 // The instructions are raw PTX; the seed decides all inputs. See README.md.
+#include "banks.cuh"
 #include "cluster.cuh"
 #include "common.cuh"
 #include "descriptor.cuh"
@@ -65,6 +66,7 @@ int main(int argc, char** argv) {
   report("reduce.txt", probe_reductions(dir, seed));
   report("warp.txt", probe_warp(dir, seed));
   report("atomic.txt", probe_atomics(dir, seed));
+  report("banks.txt", probe_banks(dir, seed));
   report("cluster.jsonl", probe_clusters(dir, seed));
   report("wgmma_<kind>.bin", probe_wgmma(dir, seed));
   report("wgmma_scale.bin", probe_scale(dir, seed));

@@ -4,8 +4,8 @@
 #	hopper/probe/run.sh OUTDIR [SEED]
 #	go run ./cmd/hoppercheck OUTDIR
 #
-# It needs nvcc of CUDA 12.4 or later, or another that NVCC names, and PyTorch for
-# cublas*.json, which it leaves out when python3 has none.
+# It needs nvcc of CUDA 12.4 or later, or another that NVCC names, PyTorch for cublas*.json, which it leaves out when
+# python3 has none, and Nsight Compute (ncu) with access to the GPU's counters for banks_ncu.txt, else left out.
 set -eu
 
 usage="usage: run.sh OUTDIR [SEED]"
@@ -41,6 +41,26 @@ trap 'rm -rf "$bin"' EXIT
 	"$nvcc" --version | grep release
 	nvidia-smi --query-gpu=name,driver_version --format=csv,noheader || true
 } >>"$out/machine.txt"
+if command -v ncu >/dev/null; then
+	"$nvcc" -std=c++17 -O2 -gencode=arch=compute_90a,code=sm_90a -o "$bin/banks" "$here/banks.cu"
+	wavefronts=l1tex__data_pipe_lsu_wavefronts_mem_shared_op
+	if ncu --csv --page raw --cache-control none --clock-control none --log-file "$bin/banks.csv" \
+		--metrics ${wavefronts}_ld.sum,${wavefronts}_st.sum,${wavefronts}_atom.sum "$bin/banks" "$bin" "$seed" >&2; then
+		# The columns of the counters, of a line for each kernel, come to the patterns.
+		awk -F '","' '
+			NR == FNR { pattern[n++] = $0; next }
+			/^"ID"/ { for (i = 1; i <= NF; i++) if ($i ~ /wavefronts.*[.]sum/) column[i] }
+			/^"[0-9]/ {
+				sum = 0
+				for (i in column) { gsub(/[^0-9.]/, "", $i); sum += $i }
+				split(pattern[k++], p, " ")
+				printf "%s %s %.2f %s\n", p[1], p[2], sum / 64, p[4]
+			}' "$bin/banks_ncu.txt" "$bin/banks.csv" >"$out/banks_ncu.txt"
+		printf '%-24s %6d records\n' banks_ncu.txt "$(wc -l <"$out/banks_ncu.txt")"
+	else
+		echo "ncu cannot read the counters: banks_ncu.txt left out" >&2
+	fi
+fi
 if python3 -c 'import torch' 2>/dev/null; then
 	python3 "$here/products.py" "$out"
 else
