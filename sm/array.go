@@ -131,8 +131,8 @@ func (a *Array[T]) Write(by Agent, i int, src []T) {
 }
 
 // watched reports whether accesses are more than that: in checked launches each may change
-// the order of agents, what is another CTA's must be alive, and a loop that looks at memory ends
-// with the launch.
+// the order of agents, Banks count them, what is another CTA's must be alive, and a loop that looks at
+// memory ends with the launch.
 func (a *Array[T]) watched(by Agent) bool {
 	return a.cta.launch.state.Load() != stateFree || by.base().cta != a.cta
 }
@@ -151,8 +151,15 @@ func (a *Array[T]) touch(g *agent, op string, i, n int, how manner) {
 		g.fail(RuleShared, "%s of %s, which has %d", numbers(i, i+n-1), a.decl.name(), a.n)
 	}
 	g.reach(a.cta)
+	size := sizeof[T]()
+	if g.cta.banks != nil && g.cta == a.cta && how&combines == 0 && (n == 1 || g.lanes == 1) {
+		p := pipeLoad
+		if how&writes != 0 {
+			p = pipeStore
+		}
+		g.banked(op, a.decl, a.offset+i*size, n*size, p)
+	}
 	if h := g.run.history; h != nil {
-		size := sizeof[T]()
 		g.access(a.cta, a.offset+i*size, n*size, h.note(g.mark(), op, how))
 	}
 }

@@ -179,6 +179,9 @@ func modify[T Number](t *Thread, a *Array[T], op string, how manner, f func(old 
 			how |= wide
 		}
 		a.touch(&t.agent, op, 0, 1, how&^looks|generic|combines)
+		if t.cta.banks != nil && t.cta == a.cta {
+			t.banked(op, a.decl, a.offset, size, pipeOf[T](op, how))
+		}
 	}
 	old, changed := swap(&a.data[0], f)
 	switch r := t.run; {
@@ -201,6 +204,22 @@ func modify[T Number](t *Thread, a *Array[T], op string, how manner, f func(old 
 		r.doze(nil, pollPause, true)
 	}
 	return old
+}
+
+// pipeOf returns the way of an atomic. What is none of the hardware's is a loop, which nobody knows the length of.
+func pipeOf[T Number](op string, how manner) pipe {
+	var one T = 1
+	switch {
+	case how&writes == 0:
+		return pipeLoad
+	case how&sets != 0:
+		return pipeStore
+	case op == "AtomicCAS":
+		return pipeCAS
+	case op == "AtomicExch" || unsafe.Sizeof(one) == 4 && one/2 == 0:
+		return pipeAtom
+	}
+	return pipeNone
 }
 
 // A look is what an agent has found by an atomic.

@@ -57,7 +57,8 @@ type cta struct {
 
 	named [namedBarriers]namedBarrier
 	warps []warpSync
-	taken []bool // the warps that are in a part
+	banks []warpBanks // of the same warps, if the launch has Banks
+	taken []bool      // the warps that are in a part
 
 	registers registers
 

@@ -170,6 +170,7 @@ func (a *agent) ClusterWait() {
 // ClusterSync is cluster.sync() of cooperative groups, ClusterArrive and ClusterWait.
 func (a *agent) ClusterSync() {
 	a.enter("ClusterSync")
+	a.run.met++
 	if !a.clusterArrive(true) {
 		a.clusterWait()
 		return
@@ -182,6 +183,7 @@ func (a *agent) ClusterSync() {
 // in a launch that is [Config.Cooperative]. One that ends without is missed: CUDA leaves that undefined.
 func (a *agent) GridSync() {
 	a.enter("GridSync")
+	a.run.met++
 	l, b := a.cta.launch, &a.cta.cluster.grid
 	if !l.Cooperative {
 		a.fail(RuleSync, "the launch is not cooperative (cudaLaunchCooperativeKernel): Config.Cooperative")

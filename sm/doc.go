@@ -76,6 +76,11 @@
 // as written. Nor is it seen that agents wait for each other by a channel, a mutex or an atomic: what orders their
 // other accesses then is a ThreadFence on both sides, which CUDA needs as well.
 //
+// # Bank conflicts
+//
+// With Config.Banks a launch counts, line by line, the wavefronts that accesses of shared memory take, by the rule that
+// a GPU was measured to follow ([Banks]): what a padding or a swizzle is good for shows without one.
+//
 // # Faults
 //
 // Operations do not return errors. What a GPU would fault on, or PTX leaves undefined,

@@ -91,6 +91,7 @@ type Config struct {
 	Verify func() error
 
 	Trace *Trace // collects what the agents did when, if not nil
+	Banks *Banks // counts bank conflicts of shared memory, if not nil
 	Name  string // of the kernel, in messages; empty is the name of its function
 }
 
@@ -162,7 +163,9 @@ func newLaunch(cfg Config, kernel Kernel) (*launch, error) {
 	l.clusters = l.inGrid.Size()
 	if cfg.Check {
 		l.sched = newScheduler(l)
-		l.become(stateChecked)
+	}
+	if cfg.Check || cfg.Banks != nil {
+		l.become(stateWatched)
 	}
 	return l, nil
 }

@@ -92,17 +92,24 @@ func (w *Warp) rows(mem *matrices, row func(lane int) Region, n int, how manner)
 		w.fail(RuleShared, "no function returns the rows")
 	}
 	var at [warpSize]int
+	var first *declaration
 	rows := mem[:n*matrixRows]
 	op, site := w.run.op, w.run.site
 	for lane := range rows {
 		r := row(lane)
 		w.run.op, w.run.site = op, site // it may have done something itself
 		at[lane] = w.row(r, lane)
+		if lane == 0 {
+			first = r.region().decl
+		}
 		rows[lane] = (*[rowBytes / 2]uint16)(elements[uint16](w.cta, at[lane], rowBytes/2))
 	}
 	k := w.mark()
 	if how&writes != 0 {
 		k = w.deed()
+	}
+	if w.cta.banks != nil {
+		w.banked(first, at[:len(rows)])
 	}
 	h := w.run.history
 	if h == nil {

@@ -86,6 +86,7 @@ func (g *contingent) gather(a *agent, b *namedBarrier, x *comers) (all bool) {
 // sync is arrive that waits for the others. It returns how many threads had the predicate.
 func (b *namedBarrier) sync(a *agent, x comers) (count int) {
 	x.wait = true
+	a.run.met++
 	if b.arrive(a, x) {
 		b.told.tell(a.run.history)
 	} else {

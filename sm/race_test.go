@@ -190,6 +190,23 @@ var racy = []struct {
 			})
 		}
 	}},
+	{"lanes whose accesses are counted", sm.Config{Block: sm.Dim3{X: 32}, Banks: new(sm.Banks)}, func(
+		broken bool,
+	) sm.Kernel {
+		return func(b *sm.Block) {
+			x := sm.Shared[int32](b, 32, 16)
+			b.Threads(func(t *sm.Thread) {
+				for i := range int32(20) {
+					if x.Store(t, t.Lane(), i); !broken {
+						t.SyncWarp()
+					}
+					if x.Load(t, 31-t.Lane()); !broken {
+						t.SyncWarp()
+					}
+				}
+			})
+		}
+	}},
 }
 
 // TestRaces runs each of racy in a process of its own, whose race detector is to speak, or not.

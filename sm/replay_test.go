@@ -43,13 +43,7 @@ func TestReplayAtomics(t *testing.T) {
 func replayAll[T any](
 	t *testing.T, file string, n int, parse func([]byte) ([]T, error), check func(*T, sm.Config) (string, error),
 ) {
-	all, err := golden.Records("testdata/"+file, parse)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(all) != n {
-		t.Errorf("%d records, want %d", len(all), n)
-	}
+	all := records(t, file, n, parse)
 	for i := range all {
 		for _, cfg := range []sm.Config{{}, {Check: true, Seed: uint64(i), Schedule: sm.Random}} {
 			if text, err := check(&all[i], cfg); text != "" || err != nil {
@@ -57,6 +51,18 @@ func replayAll[T any](
 			}
 		}
 	}
+}
+
+// records reads a file of n.
+func records[T any](t *testing.T, file string, n int, parse func([]byte) ([]T, error)) []T {
+	all, err := golden.Records("testdata/"+file, parse)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != n {
+		t.Errorf("%d records, want %d", len(all), n)
+	}
+	return all
 }
 
 // TestReplayBarriers does the sequences recorded on an H200 that have only what sm has.

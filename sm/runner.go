@@ -35,6 +35,7 @@ type runner struct {
 
 	number        int // of a checked launch, in the order in which runners start
 	steps, copies int // that it has done and issued
+	met           int // how often all threads of its warp have come together
 	turn          int // how many it had done when it got the turn
 	notBefore     int // before this operation of all it gets the turn only if nobody else can
 
@@ -105,6 +106,9 @@ func (a *agent) at(op string, depth int) {
 		h.agent().fail(RuleAgent, "in the name of %s, whose goroutine this is not", a.inCluster())
 	}
 	r.op, r.by, r.site = op, a, here
+	if a.lanes > 1 {
+		r.met++
+	}
 }
 
 const atOnce = "on a second goroutine at once: those that the kernel has started act one at a time"

@@ -93,6 +93,7 @@ func (c *cta) start(parts ...Part) {
 		return
 	}
 	c.warps, c.taken = make([]warpSync, len(taken)), taken
+	c.banks = c.newBanks()
 	c.named[0].warps = c.warps
 	c.threads.Store(threads)
 	c.agents = agents
@@ -119,6 +120,7 @@ func (c *cta) start(parts ...Part) {
 	for _, start := range starts {
 		start()
 	}
+	defer c.tally()
 	defer c.outlive()
 	c.main.block()
 }

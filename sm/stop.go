@@ -12,10 +12,10 @@ import (
 // The states of a launch. It leaves out what it does not come to, and never goes back:
 //
 //	free ────┬→ stopping → dispersed ┬→ over
-//	checked ─┘                       └→ left
+//	watched ─┘                       └→ left
 const (
 	stateFree      = iota // agents run, and what they load and store of their own CTA is no operation
-	stateChecked          // agents run under Check
+	stateWatched          // agents run under Check, or with Banks
 	stateStopping         // they end at their next operation, under Check one by one
 	stateDispersed        // under Check, all at once
 	stateOver             // the last has ended: what somebody has kept is of no use

@@ -118,6 +118,9 @@ func (a *agent) meet(x exchange) uint64 {
 		}
 		a.fail(RuleSync, "lane %d is to get the value of lane %d, %s", lane, x.from, why)
 	}
+	if x.mask == all {
+		r.met++
+	}
 	if r.polls = 0; r.exchange == nil {
 		r.exchange = new(exchange)
 	}
