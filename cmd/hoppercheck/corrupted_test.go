@@ -59,6 +59,10 @@ var corruptions = []struct {
 	{"reduce.txt", flipAt(2), "record 78: ReduceAdd of TFloat32FTZ, tensor: byte 511 of global"},
 	{"warp.txt", flipAt(2), "record 239: stmatrix.x4.trans: word 255 is"},
 	{"atomic.txt", flipAt(2), "record 839: "},
+	{"banks.txt", replaceIn("ld.shared.u8 ffffffff 1.00", "ld.shared.u8 ffffffff 3.00"),
+		"record 0: ld.shared.u8, mask 0xffffffff: 1 cycles, on the GPU 3.00"},
+	{"banks_ncu.txt", replaceIn("ld.shared.v4.u32 ffffffff 4.00", "ld.shared.v4.u32 ffffffff 2.00"),
+		"ld.shared.v4.u32, mask 0xffffffff: 4 wavefronts, on the GPU 2.00"},
 	{"cluster.jsonl", replaceIn(`"vals":[1]`, `"vals":[2]`), "record 0: loads and tests return [1], on the GPU [2]"},
 	{"cluster.jsonl", replaceIn("7f47f9ea", "7f47f9eb"),
 		"record 0: shared memory has sums [7f47f9ea], on the GPU [7f47f9eb]"},
@@ -108,7 +112,7 @@ func TestCorruptedRows(t *testing.T) {
 func TestUnreadable(t *testing.T) {
 	good := recording(t, "tma_tf32.txt")
 	for _, name := range []string{"mbarrier.txt", "tensormap.txt", "tensormap_im2col.txt", "tma.bin", "tma_illegal.txt",
-		"tma_tf32.txt", "wgmma_s8.bin", "wgmma_desc.bin", "wgmma_sp.bin", "reduce.txt", "warp.txt", "atomic.txt",
+		"tma_tf32.txt", "wgmma_s8.bin", "wgmma_desc.bin", "wgmma_sp.bin", "reduce.txt", "warp.txt", "atomic.txt", "banks.txt",
 		"cluster.jsonl", "cublas.json", "cublas_fp8_tf32.json"} {
 		data := recording(t, name)
 		for what, broken := range map[string][]byte{
