@@ -113,7 +113,7 @@ func (r *reference) limit(acc, abs float64, i, j int) limit {
 	l = l.activated(r.w.Activation)
 	f := roundingOf(r.w.Out)
 	l.bound += f.roundoff*(math.Abs(l.want)+l.bound) + f.tiny
-	if most >= largest { // a step may have overflowed
+	if most >= largest || math.IsInf(l.want, 0) { // a step may have overflowed, or the last sum in float64
 		l.bound = math.Inf(1)
 	}
 	return l
