@@ -372,8 +372,13 @@ func testAllocations[F float](t *testing.T) {
 				p.m, p.n, p.k = size, size, size
 				p.fill(rand.New(rand.NewPCG(1, 10)), 0)
 				var use library = impl
-				if n := testing.AllocsPerRun(50, func() { p.of(use) }); n > 0 {
-					t.Errorf("%v, %s: %v allocations", p, kernel.Name, n)
+				// Of three turns, as the first who gives way has package runtime/metrics make its tables.
+				least := math.Inf(1)
+				for turn := 0; turn < 3 && least > 0; turn++ {
+					least = min(least, testing.AllocsPerRun(50, func() { p.of(use) }))
+				}
+				if least > 0 {
+					t.Errorf("%v, %s: %v allocations", p, kernel.Name, least)
 				}
 			}
 		}
