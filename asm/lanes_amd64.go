@@ -38,7 +38,7 @@ type lanesAcross func(k, lanes int, a, b laned, sums, mem unsafe.Pointer)
 // lanes returns the LanesFunc for elements of type t, of which a word has kpack.
 func (along *lanesAlong) lanes(t Type, kpack int, across lanesAcross) LanesFunc {
 	size := t.Size()
-	all := Lanes * max(4, size) // bytes of the sums of two vectors
+	all := Lanes * wordOf(t) // bytes of the sums of two vectors
 	return func(k, lanes int, a, b Vectors, sums, mem unsafe.Pointer) {
 		if a.Step != size || b.Step != size || along[min(a.N, 2)-1][min(b.N, 2)-1] == nil {
 			across(k, lanes, lanedOf(&a, size, kpack), lanedOf(&b, size, kpack), sums, mem)

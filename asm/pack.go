@@ -7,10 +7,6 @@ import (
 
 // packGeneric packs any layout; it is what every assembly packer is compared with. See [PackFunc] for the contract.
 func packGeneric(t Type, kpack, width int, kContiguous bool, dst, src unsafe.Pointer, stride, r, k int) {
-	if t == F64 {
-		packGeneric64(width, kContiguous, dst, src, stride, r, k)
-		return
-	}
 	if t.is8() {
 		lines, length := k, r
 		if kContiguous {
@@ -20,57 +16,38 @@ func packGeneric(t Type, kpack, width int, kContiguous bool, dst, src unsafe.Poi
 		widenGeneric(t, wide, 2*length, src, stride, lines, length)
 		t, src, stride = BF16, wide, 2*length
 	}
-	depth := (k + kpack - 1) / kpack
+	depth, each := (k+kpack-1)/kpack, wordOf(t)/4 // a float64 counts as two
 	for first := 0; first < r; first += width {
 		n := min(r-first, width)
-		panel := unsafe.Slice((*uint32)(unsafe.Add(dst, first*depth*4)), width*depth)
+		panel := unsafe.Slice((*uint32)(unsafe.Add(dst, first*depth*each*4)), width*depth*each)
 		if n < width {
 			clear(panel)
 		}
 		if kContiguous {
 			for i := range n {
-				packRow(t, kpack, width, panel[min(i, len(panel)):], unsafe.Add(src, (first+i)*stride), k)
+				packRow(t, kpack, width, panel[min(i*each, len(panel)):], unsafe.Add(src, (first+i)*stride), k)
 			}
 			continue
 		}
 		for kd := range depth {
 			row := unsafe.Add(src, kd*kpack*stride+first*t.Size())
-			packStep(t, kpack, panel[kd*width:][:n], row, stride, kd*kpack+1 < k)
+			packStep(t, kpack, panel[kd*width*each:][:n*each], row, stride, kd*kpack+1 < k)
 		}
 	}
 }
 
-// packGeneric64 is packGeneric for float64.
-func packGeneric64(width int, kContiguous bool, dst, src unsafe.Pointer, stride, r, k int) {
-	for first := 0; first < r; first += width {
-		n := min(r-first, width)
-		panel := unsafe.Slice((*uint64)(unsafe.Add(dst, first*k*8)), width*k)
-		if n < width {
-			clear(panel)
-		}
-		if kContiguous {
-			for i := range n {
-				packRow64(width, panel[min(i, len(panel)):], unsafe.Add(src, (first+i)*stride), k)
-			}
-			continue
-		}
-		for kd := range k {
-			copy(panel[kd*width:][:n], unsafe.Slice((*uint64)(unsafe.Add(src, kd*stride+first*8)), n))
-		}
-	}
-}
-
-// packRow64 is packRow for float64.
-func packRow64(width int, panel []uint64, src unsafe.Pointer, k int) {
-	for i, w := range unsafe.Slice((*uint64)(src), k) {
-		panel[i*width] = w
-	}
-}
+// wordOf returns the bytes of a word of a panel of elements of type t.
+func wordOf(t Type) int { return max(4, t.Size()) }
 
 // packRow spreads k contiguous elements over a column of a panel, one word every width words.
 func packRow(t Type, kpack, width int, panel []uint32, src unsafe.Pointer, k int) {
 	o := 0
 	switch {
+	case t == F64:
+		for _, w := range unsafe.Slice((*uint64)(src), k) {
+			*(*uint64)(unsafe.Pointer(&panel[o])) = w
+			o += 2 * width
+		}
 	case t == F32:
 		for _, w := range unsafe.Slice((*uint32)(src), k) {
 			panel[o] = w
@@ -99,11 +76,11 @@ func packRow(t Type, kpack, width int, panel []uint32, src unsafe.Pointer, k int
 }
 
 // packStep fills one step of K from contiguous elements: from one row of the source, or, for pairs, from a row and,
-// unless it is the last, the row after it.
+// unless it is the last, the row after it. A float64 is two of step.
 func packStep(t Type, kpack int, step []uint32, src unsafe.Pointer, stride int, second bool) {
 	n := len(step)
 	switch {
-	case t == F32 || t == F64: // which takes two words
+	case t == F32 || t == F64:
 		copy(step, unsafe.Slice((*uint32)(src), n))
 	case kpack == 2 && second:
 		lo, hi := unsafe.Slice((*uint16)(src), n), unsafe.Slice((*uint16)(unsafe.Add(src, stride)), n)
