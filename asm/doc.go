@@ -73,7 +73,7 @@
 //	which kernels there are, with what functions    registry.go, asm_amd64.go
 //	what a kernel must do, and what it may have     kernel.go
 //	which is chosen where, and why                  dispatch.go
-//	what is the arithmetic of a kernel              ref_f32.go, ref_f64.go, ref_bf16.go, amx.go, hopper.go and
+//	what is the arithmetic of a kernel              ref_float.go, ref_bf16.go, amx.go, hopper.go and
 //	                                                hopper_exact.go
 //	how far and how wide a stream kernel reads      stream_sets_amd64.go
 //	how assembly is written                         gen/emit.go, and kernel.go the loop over K, form.go elements,

@@ -1,9 +1,6 @@
 package asm
 
-import (
-	"math"
-	"unsafe"
-)
+import "unsafe"
 
 // Lanes is how many blocks of K a LanesFunc sums side by side.
 const Lanes = 16
@@ -38,35 +35,30 @@ func (k *Kernel) Lanes(t Type) LanesFunc {
 }
 
 // A chainFunc goes on with a sum by the products of as many words of a and of b.
-type chainFunc[F float, W uint32 | float64] func(sum F, a, b []W) F
+type chainFunc[F, W any] func(sum F, a, b []W) F
 
 // lanesGeneric returns the twin of the LanesFunc for operands of type t of a kernel whose words hold kpack elements.
-func lanesGeneric(t Type, kpack int, chain chainFunc[float32, uint32]) LanesFunc {
-	return lanesChained(chain, func(v *Vectors, l, i, word int, to []uint32) { v.words(t, kpack, l, i, word, to) })
-}
-
-// lanesGeneric64 is lanesGeneric for float64.
-func lanesGeneric64(chain chainFunc[float64, float64]) LanesFunc {
-	return lanesChained(chain, (*Vectors).doubles)
-}
-
-// lanesChained returns the twin, with a function that sets to to the words from one on of block l of vector i.
-func lanesChained[F float, W uint32 | float64](
-	chain chainFunc[F, W], words func(v *Vectors, l, i, word int, to []W),
-) LanesFunc {
+func lanesGeneric[F, W any](t Type, kpack int, chain chainFunc[F, W]) LanesFunc {
 	return func(k, lanes int, a, b Vectors, sums, mem unsafe.Pointer) {
 		const most = 4 * amxStep // words at a time
 		to := unsafe.Slice((*F)(sums), a.N*b.N*Lanes)
-		var wordsA, wordsB [most]W
+		var roomA, roomB [most]W
+		words := func(v *Vectors, l, i, word, n int, room *[most]W) []W {
+			at, side := unsafe.Add(v.At, l*v.Block+i*v.Apart+word*kpack*v.Step), v.Step == t.Size()
+			if side && v.Step == wordOf(t) {
+				return unsafe.Slice((*W)(at), n)
+			}
+			packGeneric(t, kpack, 1, side, unsafe.Pointer(room), at, v.Step, 1, n*kpack)
+			return room[:n]
+		}
 		for w := 0; w < k; w += most {
 			n := min(k-w, most)
 			for l := range lanes {
 				for i := range a.N {
-					words(&a, l, i, w, wordsA[:n])
+					wordsA := words(&a, l, i, w, n, &roomA)
 					for j := range b.N {
-						words(&b, l, j, w, wordsB[:n])
 						sum := &to[(i*b.N+j)*Lanes+l]
-						*sum = chain(*sum, wordsA[:n], wordsB[:n])
+						*sum = chain(*sum, wordsA, words(&b, l, j, w, n, &roomB))
 					}
 				}
 			}
@@ -74,56 +66,18 @@ func lanesChained[F float, W uint32 | float64](
 	}
 }
 
-// words sets to to the words from the given one on of block l of vector i.
-func (v *Vectors) words(t Type, kpack, l, i, word int, to []uint32) {
-	at := unsafe.Add(v.At, l*v.Block+i*v.Apart+word*kpack*v.Step)
-	if v.Step == t.Size() {
-		packRow(t, kpack, 1, to, at, len(to)*kpack)
-		return
-	}
-	for w := range to {
-		of := unsafe.Add(at, w*kpack*v.Step)
-		switch {
-		case t == F32:
-			to[w] = *(*uint32)(of)
-		case kpack == 2:
-			to[w] = uint32(*(*uint16)(of)) | uint32(*(*uint16)(unsafe.Add(of, v.Step)))<<16
-		case t == BF16:
-			to[w] = uint32(*(*uint16)(of)) << 16
-		default:
-			to[w] = widenF16(*(*uint16)(of))
-		}
-	}
-}
-
-// doubles sets to to the float64s from the given one on of block l of vector i.
-func (v *Vectors) doubles(l, i, word int, to []float64) {
-	at := unsafe.Add(v.At, l*v.Block+i*v.Apart+word*v.Step)
-	for w := range to {
-		to[w] = *(*float64)(unsafe.Add(at, w*v.Step))
-	}
-}
-
-// lanesGo are the twins for all types of a kernel of float32.
-func lanesGo(kpack int, chain chainFunc[float32, uint32], types ...Type) (f [numTypes]LanesFunc) {
+// lanesGo are the twins for all types of a kernel.
+func lanesGo[F, W any](kpack int, chain chainFunc[F, W], types ...Type) (f [numTypes]LanesFunc) {
 	for _, t := range types {
 		f[t] = lanesGeneric(t, kpack, chain)
 	}
 	return f
 }
 
-// chainFMA sums as mulFMA does, chainGo as mulGo, chainBF16 as mulDotBF16 and chainTiles as mulTiles; chainFMA64 and
-// chainGo64 as mulFMA64 and mulGo of float64.
-func chainFMA(sum float32, a, b []uint32) float32 {
+// chainGo sums as mulGo does, chainBF16 as mulDotBF16 and chainTiles as mulTiles.
+func chainGo[F float](sum F, a, b []F) F {
 	for w, x := range a {
-		sum = fma32(math.Float32frombits(x), math.Float32frombits(b[w]), sum)
-	}
-	return sum
-}
-
-func chainGo(sum float32, a, b []uint32) float32 {
-	for w, x := range a {
-		sum += float32(math.Float32frombits(x) * math.Float32frombits(b[w]))
+		sum += F(x * b[w])
 	}
 	return sum
 }
@@ -138,20 +92,6 @@ func chainBF16(sum float32, a, b []uint32) float32 {
 func chainTiles(sum float32, a, b []uint32) float32 {
 	for w := 0; w < len(a); w += amxStep {
 		sum = dotTile(sum, (*[amxStep]uint32)(a[w:]), (*[amxStep]uint32)(b[w:]))
-	}
-	return sum
-}
-
-func chainFMA64(sum float64, a, b []float64) float64 {
-	for w, x := range a {
-		sum = math.FMA(x, b[w], sum)
-	}
-	return sum
-}
-
-func chainGo64(sum float64, a, b []float64) float64 {
-	for w, x := range a {
-		sum += float64(x * b[w])
 	}
 	return sum
 }

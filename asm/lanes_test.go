@@ -11,17 +11,6 @@ import (
 // tiles, between pages that fault.
 func TestLanes(t *testing.T) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
-		chain, chain64 := chainFMA, chainFMA64
-		switch {
-		case kern.Name == "gof64":
-			chain64 = chainGo64
-		case kern.Name == "go":
-			chain = chainGo
-		case kern.step == amxStep:
-			chain = chainTiles
-		case kern.KPack == 2:
-			chain = chainBF16
-		}
 		for _, typ := range []Type{BF16, F16, F32, F64} {
 			if got, want := kern.Lanes(typ) != nil, kern.Accepts(typ); got != want {
 				t.Fatalf("%v: it has lanes: %v, want %v", typ, got, want)
@@ -30,9 +19,9 @@ func TestLanes(t *testing.T) {
 			}
 			t.Run(typ.String(), func(t *testing.T) {
 				if typ == F64 {
-					testLanes(t, kern, typ, lanesGeneric64(chain64), sameBits64)
+					testLanes(t, kern, typ, lanesGeneric(typ, 1, float64s(kern).chain), sameBits64)
 				} else {
-					testLanes(t, kern, typ, lanesGeneric(typ, kern.KPack, chain), sameBits)
+					testLanes(t, kern, typ, lanesGeneric(typ, kern.KPack, chain(kern)), sameBits)
 				}
 			})
 		}

@@ -38,16 +38,16 @@ func register(c cpu) []*Kernel {
 		},
 		{
 			Name: "avx512", ISA: "AVX-512", needs: isaAVX512, MR: 8, NR: 32, KPack: 1,
-			Ref: mulFMA8x32, functions: avx512,
+			Ref: mulFMA[float32](8, 32), functions: avx512,
 		},
 		{
 			Name: "avx2", ISA: "AVX2+FMA+F16C", needs: isaAVX2, MR: avx2MR, NR: avx2NR, KPack: 1,
-			Ref: mulFMAAVX2, functions: avx2,
+			Ref: mulFMA[float32](avx2MR, avx2NR), functions: avx2,
 		},
 		{
 			Name: "go", ISA: "Go", MR: goMR, NR: goNR, KPack: 1,
 			Ref: mulGo[float32], functions: functions{
-				mul: mulGo[float32], lanes: lanesGo(1, chainGo, BF16, F16, F32),
+				mul: mulGo[float32], lanes: lanesGo(1, chainGo[float32], BF16, F16, F32),
 				peak: peakGo[float32], flops: peakGoFlops,
 			},
 		},
@@ -68,16 +68,16 @@ func register(c cpu) []*Kernel {
 		},
 		{
 			Name: "avx512f64", ISA: "AVX-512", needs: isaAVX512, MR: 8, NR: 16, KPack: 1, Sum: F64,
-			Ref: mulFMA8x16, functions: avx512F64,
+			Ref: mulFMA[float64](8, 16), functions: avx512F64,
 		},
 		{
 			Name: "avx2f64", ISA: "AVX2+FMA", needs: isaAVX2, MR: avx2MR, NR: avx2NR / 2, KPack: 1, Sum: F64,
-			Ref: mulFMA4x12, functions: avx2F64,
+			Ref: mulFMA[float64](avx2MR, avx2NR/2), functions: avx2F64,
 		},
 		{
 			Name: "gof64", ISA: "Go", MR: goMR, NR: goNR, KPack: 1, Sum: F64,
 			Ref: mulGo[float64], functions: functions{
-				mul: mulGo[float64], lanes: [numTypes]LanesFunc{F64: lanesGeneric64(chainGo64)},
+				mul: mulGo[float64], lanes: lanesGo(1, chainGo[float64], F64),
 				peak: peakGo[float64], flops: peakGoFlops,
 			},
 		},

@@ -78,9 +78,7 @@ func unpackedGeneric[F float](
 		clear(sums)
 		for kd := range k {
 			x := *(*F)(unsafe.Add(a, i*rowA+kd*wordA))
-			for j, y := range unsafe.Slice((*F)(unsafe.Add(b, kd*ldb)), n) {
-				sums[j] = fma(x, y, sums[j])
-			}
+			axpy(sums, x, unsafe.Slice((*F)(unsafe.Add(b, kd*ldb)), n))
 		}
 		for j, x := range sums {
 			if add {

@@ -61,33 +61,37 @@ func forward(p unsafe.Pointer, n int) unsafe.Pointer {
 	return unsafe.Add(p, n)
 }
 
-// mulFMA is the twin of the f32 kernels: a float32 fused multiply-add per product.
-func mulFMA(mr, nr, k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
-	var tile [maxTile]float32
-	acc := tile[:mr*nr]
-	bs := unsafe.Slice((*float32)(b), nr*k)
-	for p := range m {
-		as := unsafe.Slice((*float32)(unsafe.Add(a, p*mr*k*4)), mr*k)
-		loadTile(acc, tileAt(src, p, mr, lds), lds, mr, nr)
-		for kd := range k {
-			row := bs[kd*nr:][:nr]
-			for i, x := range as[kd*mr:][:mr] {
-				out := acc[i*nr:][:nr]
-				for j, y := range row {
-					out[j] = fma32(x, y, out[j])
+// mulFMA returns the twin of the kernels of float32 or float64 that have such tiles: a fused multiply-add per product.
+func mulFMA[F float](mr, nr int) KernelFunc {
+	size := int(unsafe.Sizeof(F(0)))
+	return func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+		var tile [maxTile]F
+		acc := tile[:mr*nr]
+		bs := unsafe.Slice((*F)(b), nr*k)
+		for p := range m {
+			as := unsafe.Slice((*F)(unsafe.Add(a, p*mr*k*size)), mr*k)
+			loadTile(acc, tileAt(src, p, mr, lds), lds, mr, nr)
+			for kd := range k {
+				row := bs[kd*nr:][:nr]
+				for i, x := range as[kd*mr:][:mr] {
+					axpy(acc[i*nr:], x, row)
 				}
 			}
+			storeTile(tileAt(dst, p, mr, ldd), ldd, acc, tileAt(src, p, mr, lds), lds, mr, nr)
 		}
-		storeTile(tileAt(dst, p, mr, ldd), ldd, acc, tileAt(src, p, mr, lds), lds, mr, nr)
 	}
 }
 
-func mulFMA8x32(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
-	mulFMA(8, 32, k, m, a, b, src, lds, dst, ldd)
-}
-
-func mulFMAAVX2(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
-	mulFMA(avx2MR, avx2NR, k, m, a, b, src, lds, dst, ldd)
+// axpy adds x·y to each of sums, by a fused multiply-add.
+func axpy[F float](sums []F, x F, ys []F) {
+	sums = sums[:len(ys)]
+	for i, y := range ys {
+		if unsafe.Sizeof(x) == 4 {
+			sums[i] = F(fma32(float32(x), float32(y), float32(sums[i])))
+		} else {
+			sums[i] = F(math.FMA(float64(x), float64(y), float64(sums[i])))
+		}
+	}
 }
 
 // fma32 returns x·y + z rounded once to float32, to nearest even.
