@@ -24,7 +24,7 @@ func panelModel(c tile.PanelConfig, row, rows, k0, k int) []byte {
 		width = c.Kernel.NR
 	}
 	pack, size := c.Kernel.KPack, c.Type.Size()
-	element := func(r, kk int) uint32 {
+	element := func(r, kk int) uint64 {
 		if r >= rows || kk >= k || row+r >= c.Rows || k0+kk >= c.K {
 			return 0
 		}
@@ -32,10 +32,13 @@ func panelModel(c tile.PanelConfig, row, rows, k0, k int) []byte {
 		if c.KContiguous {
 			at = (row+r)*c.Stride + (k0+kk)*size
 		}
-		if size == 4 {
-			return binary.LittleEndian.Uint32(c.Global[at:])
+		switch size {
+		case 8:
+			return binary.LittleEndian.Uint64(c.Global[at:])
+		case 4:
+			return uint64(binary.LittleEndian.Uint32(c.Global[at:]))
 		}
-		return uint32(binary.LittleEndian.Uint16(c.Global[at:]))
+		return uint64(binary.LittleEndian.Uint16(c.Global[at:]))
 	}
 	if c.Kernel.KStep(c.Type) > 1 {
 		// What these panels hold beside the elements is the packer's business;
@@ -43,8 +46,8 @@ func panelModel(c tile.PanelConfig, row, rows, k0, k int) []byte {
 		var box []byte
 		for r := range rows {
 			for kk := range k {
-				box = binary.LittleEndian.AppendUint32(box, element(r, kk))
-				box = box[:len(box)-4+size]
+				box = binary.LittleEndian.AppendUint64(box, element(r, kk))
+				box = box[:len(box)-8+size]
 			}
 		}
 		panel, packer := c.Kernel.PanelA, c.Kernel.PackA(c.Type, true)
@@ -67,9 +70,10 @@ func panelModel(c tile.PanelConfig, row, rows, k0, k int) []byte {
 				case c.Type == asm.BF16:
 					w <<= 16
 				case c.Type == asm.F16:
-					w = modelWiden(uint16(w))
+					w = uint64(modelWiden(uint16(w)))
 				}
-				out = binary.LittleEndian.AppendUint32(out, w)
+				out = binary.LittleEndian.AppendUint64(out, w)
+				out = out[:len(out)-8+c.Kernel.Word]
 			}
 		}
 	}
@@ -99,7 +103,7 @@ func eachPanelConfig(t *testing.T, f func(t *testing.T, c tile.PanelConfig)) {
 			t.Logf("kernel %s is not tested: %v", k.Name, err)
 			continue
 		}
-		for _, typ := range []asm.Type{asm.BF16, asm.F16, asm.F32} {
+		for _, typ := range []asm.Type{asm.BF16, asm.F16, asm.F32, asm.F64} {
 			if !k.Accepts(typ) {
 				continue
 			}
@@ -271,7 +275,7 @@ func TestPanelJobs(t *testing.T) {
 // unit does not divide.
 func TestPanelTxUnit(t *testing.T) {
 	for _, k := range asm.Kernels() {
-		for _, typ := range []asm.Type{asm.BF16, asm.F16, asm.F32} {
+		for _, typ := range []asm.Type{asm.BF16, asm.F16, asm.F32, asm.F64} {
 			if !k.Accepts(typ) {
 				continue
 			}

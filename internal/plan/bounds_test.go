@@ -48,7 +48,7 @@ func TestSlabCounts(t *testing.T) {
 // bytes more make another tile, and for columns that fill no panel.
 func TestRingMemory(t *testing.T) {
 	const longest = 1 << 21
-	for _, elem := range []asm.Type{asm.BF16, asm.F32} {
+	for _, elem := range []asm.Type{asm.BF16, asm.F32, asm.F64} {
 		eachKernel(t, elem, func(t *testing.T, on *Machine, k *asm.Kernel) {
 			for _, m := range []int{1, 100, 300, 1000, 1025, 2047, 2049, 4096, longest} {
 				for _, n := range []int{1, 2, 5, 40, 100, 1023, 1025, 2047, 4096, longest} {
@@ -78,7 +78,7 @@ func TestRingMemory(t *testing.T) {
 
 // TestSumsOfColumns has so many sums that columns go from hand to hand down K only while there is memory for them.
 func TestSumsOfColumns(t *testing.T) {
-	for _, elem := range []asm.Type{asm.BF16, asm.F32} {
+	for _, elem := range []asm.Type{asm.BF16, asm.F32, asm.F64} {
 		eachKernel(t, elem, func(t *testing.T, on *Machine, k *asm.Kernel) {
 			for _, layout := range []string{"NN", "NT", "NP"} {
 				for _, m := range []int{8, 16, 128} {

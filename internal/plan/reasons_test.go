@@ -27,7 +27,7 @@ func TestReasons(t *testing.T) {
 	found := make([]int, len(bounds))
 	for _, m := range Machines {
 		on := m.Machine.Tune()
-		for _, elem := range []asm.Type{asm.BF16, asm.F32} {
+		for _, elem := range []asm.Type{asm.BF16, asm.F32, asm.F64} {
 			k := best(t, &m, elem)
 			for _, layout := range []string{"NN", "NT", "TN", "NP"} {
 				for _, shape := range goldenShapes() {
