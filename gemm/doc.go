@@ -15,8 +15,8 @@
 //
 // A and B hold [bf16.BF16], [float16.Float16] or float32, both the same; C holds any of the three. They may also hold
 // [fp8.E4M3] or [fp8.E5M2], and with [Engine.Multiply] one of each. In native arithmetic fp8 is widened, exactly, and
-// multiplied as bfloat16 is: the bits are those of operands that were widened before. There one operand may be fp8
-// and the other, with [Engine.Multiply], any type, in whose arithmetic they are multiplied then; so weights in fp8
+// multiplied as bfloat16 is: the bits are those of operands that were widened before. There one operand may be fp8 and
+// the other, with [Engine.Multiply], any of the three, in whose arithmetic they are multiplied then; so weights in fp8
 // take half the memory of bfloat16, and of the time to read them. Products are accumulated in float32: K is cut into
 // blocks of 256 elements, or of 512 of bfloat16, each is summed from zero in the order of K, as the kernel's
 // instruction does, and the sums of blocks are added in their order, to nearest even. Then alpha·acc + beta·C is

@@ -86,7 +86,7 @@ const (
 	Hopper = asm.Hopper
 )
 
-// WithArithmetic sets the arithmetic of the product. The default is [Native]; [Hopper] takes every type of element,
+// WithArithmetic sets the arithmetic of the product. The default is [Native]; [Hopper] takes every type but float64,
 // fp8 too, and about seven times as long as AVX512-BF16 does, three to five times as long as the AVX-512 and AVX2
 // kernels, or twenty to forty times as long as AMX.
 func WithArithmetic(a Arithmetic) Option { return Option{kind: optArithmetic, n: [3]int{int(a)}} }
@@ -142,7 +142,7 @@ const (
 // That is how operands of 8 bits are used, but any may be scaled.
 func WithScales(a, b []float32) Option { return withFloats(optScales, a, b) }
 
-// WithBias adds to each column of C a value of its own, in float32 whatever C holds. nil, the default, is no bias.
+// WithBias adds to each column of C a value of its own, in float32 also if C has 16 bits. nil, the default, is no bias.
 func WithBias(bias []float32) Option { return withFloats(optBias, bias, nil) }
 
 // WithRowBias adds to each row of C a value of its own, in float32, after that of [WithBias]. nil, the default, is no

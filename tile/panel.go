@@ -40,8 +40,8 @@ func (s Side) String() string { return enum.Name("Side", []string{"A", "B"}, s) 
 // The operand is a matrix of Rows x K elements (rows of A, columns of B), of
 // which either may be contiguous in memory. Rows are grouped into panels of
 // Width; within a panel, one step of K after the other, the Width words of the
-// step lie side by side, a word being one float32 or a pair of 16-bit elements
-// that follow each other in K:
+// step lie side by side, a word being one float32 or float64 or a pair of 16-bit
+// elements that follow each other in K:
 //
 //	          K ->                          panel 0             panel 1
 //	row 0   a00 a01 a02 a03        a00 a01 | a10 a11 | ...     a40 a41 | ...

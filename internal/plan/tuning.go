@@ -42,7 +42,7 @@ type Tuning struct {
 	fresh       [forms]int  // words of K in a panel that is packed behind products (F)
 	sweptSlabs  [crowds]int // slabs of each worker that sweeps: long rows are read fastest (F)
 
-	// What is not packed: float32.
+	// What is not packed: float32 and float64.
 	unpacked      int        // bytes of B, or four second-level caches, up to which few rows or columns do so (S, L)
 	unpackedThin  [forms]int // the same for fewer than thinRows, or of panels for one (L, F)
 	unpackedHeld  float64    // second-level caches of B up to which several workers multiply a tile of rows so (F)
