@@ -2,8 +2,9 @@ package asm
 
 import (
 	"math/bits"
-	"sync"
 	"unsafe"
+
+	"example.com/leafhopper/internal/race"
 )
 
 // widened returns the type whose packers make the values of t: fp8 elements become f16 first, which is exact.
@@ -41,7 +42,8 @@ func halfE4M3(u uint8) uint16 {
 // widenGroup and widenDepth bound the rows and the elements of K that are widened at once.
 const widenGroup, widenDepth = 64, 128
 
-var wideBuffers = sync.Pool{New: func() any { return new([widenGroup * widenDepth]uint16) }}
+// wideBuffers order nobody for the race detector, because the agents of kernels pack.
+var wideBuffers race.Pool[[widenGroup * widenDepth]uint16]
 
 // widening returns values, a packer of the values of f16, with fp8 elements widened for it on the way; for the other
 // types it returns values.
@@ -53,7 +55,7 @@ func (c *hopperPacker) widening(
 	}
 	half, sub := &half8[c.t-E4M3], c.sub(c.side)
 	return func(dst, src unsafe.Pointer, stride, n, k, depth int) {
-		wide := wideBuffers.Get().(*[widenGroup * widenDepth]uint16)
+		wide := wideBuffers.Get()
 		defer wideBuffers.Put(wide)
 		for k0 := 0; k0 < k; k0 += widenDepth {
 			steps := min(k-k0, widenDepth)
