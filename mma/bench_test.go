@@ -6,8 +6,8 @@ import (
 	"example.com/leafhopper/mma"
 )
 
-// BenchmarkSync is one instruction of each kind.
-func BenchmarkSync(b *testing.B) {
+// BenchmarkMMA is one instruction of each kind.
+func BenchmarkMMA(b *testing.B) {
 	for _, op := range every() {
 		b.Run(op.String(), func(b *testing.B) {
 			d, x, y := op.FragmentD(), op.FragmentA(), op.FragmentB()
@@ -20,10 +20,11 @@ func BenchmarkSync(b *testing.B) {
 					y.SetFloat32(ry, lane, i, float32(lane%5-2)*float32(i%3+1))
 				}
 			}
+			var w mma.Warp
 			b.ReportAllocs()
 			for b.Loop() {
 				clear(rd)
-				if err := mma.Sync(op, rd, rx, ry); err != nil {
+				if err := w.MMA(op, rd, rx, ry); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -1,7 +1,7 @@
 // Package mma is mma.sync, the matrix instruction of one warp (PTX ISA 9.1, section 9.7.14.5), as a Hopper GPU computes
 // it, bit for bit: which instructions there are ([Op]), where the elements of their operands lie in registers
-// ([Fragment]), and what they make of them ([Sync]). The recordings of an H200 are replayed by the tests. In a kernel a
-// warp of package sm executes it, on what ldmatrix has loaded.
+// ([Fragment]), and what they make of them ([Warp.MMA]). The recordings of an H200 are replayed by the tests. In a
+// kernel a warp of package sm executes it, on what ldmatrix has loaded.
 //
 // One instruction computes D = A·B + C, all in registers. Of bf16 in m16n8k16 lane l has the elements of two rows of A,
 // of one column of B, at k = 2(l%4), the next, and eight further, and of two rows of D:

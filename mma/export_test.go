@@ -1,11 +1,9 @@
 package mma
 
-import "sync"
-
-// Assembly is whether Sync multiplies by it.
+// Assembly is whether MMA multiplies by it.
 var Assembly = kernel != nil
 
-var plain = sync.Pool{New: func() any { return newMemory(nil) }}
-
-// Plain is Sync in plain Go.
-func Plain(op Op, d, a, b [][Lanes]uint32) error { return op.execute(&plain, d, a, b) }
+// Plain is MMA in plain Go.
+func Plain(op Op, d, a, b [][Lanes]uint32) error {
+	return (&Warp{newMemory(nil)}).MMA(op, d, a, b)
+}

@@ -3,18 +3,18 @@ package mma
 import (
 	"encoding/binary"
 	"fmt"
-	"sync"
 
 	"example.com/leafhopper/internal/hopper"
 )
 
-// Sync is mma.sync by a warp: D = A·B + C, where d holds C before and D after. r[i][lane] is register i of a lane in d,
-// a and b, which have as many as op's fragments and may be the same. It returns an error, and leaves d as it is, if op
-// is not valid or an operand has another number of registers.
-func Sync(op Op, d, a, b [][Lanes]uint32) error { return op.execute(&memories, d, a, b) }
+// A Warp issues instructions. It belongs to one goroutine, which stands for the 32 threads, and keeps the memory, of some
+// kilobytes, that they work in. The zero value is ready.
+type Warp struct{ memory *memory }
 
-// execute is Sync in one of the memories.
-func (op Op) execute(memories *sync.Pool, d, a, b [][Lanes]uint32) error {
+// MMA is mma.sync: D = A·B + C, where d holds C before and D after. r[i][lane] is register i of a lane in d, a and b,
+// which have as many as op's fragments and may be the same. It returns an error, and leaves d as it is, if op is not
+// valid or an operand has another number of registers.
+func (w *Warp) MMA(op Op, d, a, b [][Lanes]uint32) error {
 	if err := op.Validate(); err != nil {
 		return err
 	}
@@ -32,8 +32,10 @@ func (op Op) execute(memories *sync.Pool, d, a, b [][Lanes]uint32) error {
 		multiplyDoubles(fa, fb, fd, d, a, b)
 		return nil
 	}
-	m := memories.Get().(*memory)
-	defer memories.Put(m)
+	if w.memory == nil {
+		w.memory = newMemory(kernel)
+	}
+	m := w.memory
 	fa.gather(m.a[:], a)
 	fb.gather(m.b[:], b)
 	m.load(fd, d)

@@ -135,11 +135,11 @@ func TestErrors(t *testing.T) {
 	a, b, d := bf16K16.FragmentA().Make(), bf16K16.FragmentB().Make(), bf16K16.FragmentD().Make()
 	d[0][0] = 7
 	for want, err := range map[string]error{
-		"nothing multiplies":                 mma.Sync(bad, d, a, b),
-		"3 registers of A, want 4":           mma.Sync(bf16K16, d, a[:3], b),
-		"4 registers of B, want 2":           mma.Sync(bf16K16, d, a, a),
-		"0 registers of C and D, want 4":     mma.Sync(bf16K16, nil, a, b),
-		"bf16.bf16.f32: 2 registers of C an": mma.Sync(bf16K16, d[:2], a, b),
+		"nothing multiplies":                 new(mma.Warp).MMA(bad, d, a, b),
+		"3 registers of A, want 4":           new(mma.Warp).MMA(bf16K16, d, a[:3], b),
+		"4 registers of B, want 2":           new(mma.Warp).MMA(bf16K16, d, a, a),
+		"0 registers of C and D, want 4":     new(mma.Warp).MMA(bf16K16, nil, a, b),
+		"bf16.bf16.f32: 2 registers of C an": new(mma.Warp).MMA(bf16K16, d[:2], a, b),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -178,10 +178,10 @@ func TestSameRegisters(t *testing.T) {
 		}
 	}
 	want := slices.Clone(r)
-	if err := mma.Sync(op, want, slices.Clone(r), slices.Clone(r[:1])); err != nil {
+	if err := new(mma.Warp).MMA(op, want, slices.Clone(r), slices.Clone(r[:1])); err != nil {
 		t.Fatal(err)
 	}
-	if err := mma.Sync(op, r, r, r[:1]); err != nil || !slices.Equal(r, want) {
+	if err := new(mma.Warp).MMA(op, r, r, r[:1]); err != nil || !slices.Equal(r, want) {
 		t.Errorf("%v: D differs if it is A and B, too", err)
 	}
 }
@@ -202,7 +202,7 @@ func TestDoubleNaN(t *testing.T) {
 		op.FragmentA().SetBits(a, 0, 0, c.a)
 		op.FragmentB().SetBits(b, 0, 0, c.b)
 		op.FragmentD().SetBits(d, 0, 0, c.c)
-		if err := mma.Sync(op, d, a, b); err != nil {
+		if err := new(mma.Warp).MMA(op, d, a, b); err != nil {
 			t.Fatal(err)
 		}
 		if got := op.FragmentD().Bits(d, 0, 0); got != c.want {

@@ -1,7 +1,6 @@
 package mma
 
 import (
-	"sync"
 	"unsafe"
 
 	"example.com/leafhopper/asm"
@@ -20,8 +19,6 @@ type memory struct {
 	before         []uint32     // C in f32, for it
 	plainA, plainB hopper.Panel // for plain Go
 }
-
-var memories = sync.Pool{New: func() any { return newMemory(kernel) }}
 
 // kernel is the assembly, nil if there is none. It multiplies the transpose of B by that of A, 8 rows by 16 columns.
 // The least tiles compute the fewest columns more.

@@ -76,7 +76,7 @@ func TestAssembly(t *testing.T) {
 			}
 			want := slices.Clone(got)
 			for range 2 { // D is C of the next
-				if err := mma.Sync(op, got, a, b); err != nil {
+				if err := new(mma.Warp).MMA(op, got, a, b); err != nil {
 					t.Fatal(err)
 				}
 				if err := mma.Plain(op, want, a, b); err != nil {
@@ -101,7 +101,7 @@ func TestIntegers(t *testing.T) {
 		for range 4 {
 			a, b, d := integers.of(r, fa, 1), integers.of(r, fb, 1), large.of(r, fd, 2)
 			c := slices.Clone(d)
-			if err := mma.Sync(op, d, a, b); err != nil {
+			if err := new(mma.Warp).MMA(op, d, a, b); err != nil {
 				t.Fatal(err)
 			}
 			for row := range fd.Rows {

@@ -11,7 +11,9 @@ import (
 	"example.com/leafhopper/barrier"
 	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/fp8"
+	"example.com/leafhopper/mma"
 	"example.com/leafhopper/tile"
+	"example.com/leafhopper/wgmma"
 	"github.com/x448/float16"
 )
 
@@ -61,6 +63,10 @@ type cta struct {
 	taken []bool      // the warps that are in a part
 
 	registers registers
+
+	// What multiplies, in memory that it keeps for the next CTA.
+	mma   [MaxThreads / warpSize]mma.Warp
+	wgmma [MaxThreads / groupSize]*wgmma.Warpgroup // nil until it is needed
 
 	cells  []cell // of the bytes of mem, under Check
 	known  uint32 // the component by which others know that it has begun

@@ -67,7 +67,7 @@ func (w *Warp) StoreMatrixTrans(row func(lane int) Region, r [][warpSize]uint32)
 func (w *Warp) MMA(op mma.Op, d, a, b [][warpSize]uint32) {
 	w.enter("MMA")
 	start := w.cta.launch.Trace.now()
-	err := mma.Sync(op, d, a, b)
+	err := w.cta.mma[w.Rank()].MMA(op, d, a, b)
 	w.cta.launch.Trace.multiplied(&w.agent, start)
 	if err != nil {
 		w.failWith(err, RuleMMA, "%s", strings.TrimPrefix(err.Error(), "mma: "))

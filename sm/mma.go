@@ -14,7 +14,12 @@ func (w *Warpgroup) issuer() *wgmma.Warpgroup {
 		if w.cta.launch.Check {
 			opts = append(opts, wgmma.Checked())
 		}
-		w.mma = wgmma.NewWarpgroup(w.cta.shared(), opts...)
+		last := &w.cta.wgmma[w.Rank()]
+		if *last == nil {
+			*last = wgmma.NewWarpgroup(w.cta.shared())
+		}
+		(*last).Reset(opts...)
+		w.mma = *last
 	}
 	return w.mma
 }

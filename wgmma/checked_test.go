@@ -191,3 +191,36 @@ func TestRuleStrings(t *testing.T) {
 		}
 	}
 }
+
+// Reset is NewWarpgroup, but for the memory.
+func TestReset(t *testing.T) {
+	w := newWorkbench(t)
+	w.fill(2, 8, func() uint32 { return 0x3f80 }) // 1
+	op := Op{Kind: BF16F32, N: 8}
+	wg, d := NewWarpgroup(w.shared, Checked(), Within(0)), newAccumulator(t, F32, 8)
+	wg.Fence()
+	if err := wg.MMA(op, d, w.a, w.b); err == nil || rule(err) != 0 {
+		t.Errorf("within nothing: %v", err)
+	}
+	wg.Reset(Checked())
+	if err := wg.MMA(op, d, w.a, w.b); rule(err) != RuleFence {
+		t.Errorf("a fence from before Reset: %v", err)
+	}
+	wg.Reset()
+	for range 2 {
+		if err := wg.MMA(op, d, w.a, w.b); err != nil {
+			t.Fatal(err)
+		}
+		wg.CommitGroup()
+	}
+	wg.Reset()
+	if err := wg.WaitGroup(0); err != nil || wg.Pending() != 0 || d.At(1, 2) != 0 {
+		t.Errorf("%v, %d groups are pending, D is %v", err, wg.Pending(), d.At(1, 2))
+	}
+	if issue(t, wg, op, d, w.a, w.b); d.At(1, 2) != 16 {
+		t.Errorf("D is %v, want 16", d.At(1, 2))
+	}
+	if n := testing.AllocsPerRun(10, func() { wg.Reset(); issue(t, wg, op, d, w.a, w.b) }); n > 0 && !raceEnabled {
+		t.Errorf("%v allocations", n)
+	}
+}

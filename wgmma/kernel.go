@@ -1,7 +1,6 @@
 package wgmma
 
 import (
-	"sync"
 	"unsafe"
 
 	"example.com/leafhopper/asm"
@@ -55,9 +54,6 @@ func (t AccumulatorType) pitch(n int) int {
 // what a row of a sparse A meets of one, tiles of sums, and what accumulators in f16
 // were before.
 type kernelMemory struct{ dense, zeros, wide, a, b, met, sums, before []byte }
-
-// kernelMemories are of no warpgroup, because a grid has many that multiply little.
-var kernelMemories = sync.Pool{New: func() any { return new(kernelMemory) }}
 
 func sized(mem *[]byte, n int) []byte {
 	if cap(*mem) < n {

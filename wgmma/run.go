@@ -104,14 +104,11 @@ func (w *Warpgroup) rowsB(op Op) []hopper.Row {
 func (w *Warpgroup) multiply(chain []*instruction) {
 	op := chain[0].op
 	if k := kernels[op.Kind]; k != nil && !w.plain {
-		w.kernel = kernelMemories.Get().(*kernelMemory)
 		if k.Arithmetic == asm.Hopper {
 			w.multiplyFloats(k, chain)
 		} else {
 			w.multiplyIntegers(k, chain)
 		}
-		kernelMemories.Put(w.kernel)
-		w.kernel = nil
 		return
 	}
 	d := chain[0].d

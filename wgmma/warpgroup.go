@@ -28,7 +28,7 @@ type Warpgroup struct {
 	ends   []int         // where in issued each committed group ends
 
 	chain  []*instruction // that runs
-	kernel *kernelMemory  // while a kernel multiplies
+	kernel kernelMemory
 
 	a      [M]hopper.Row // for plain Go, and for checks
 	b      []hopper.Row
@@ -76,11 +76,20 @@ func Within(bytes int) Option { return func(w *Warpgroup) { w.within = max(bytes
 // NewWarpgroup returns a warpgroup whose descriptors address shared. A nil
 // shared is an empty one.
 func NewWarpgroup(shared *tile.Shared, opts ...Option) *Warpgroup {
-	w := &Warpgroup{shared: shared, within: math.MaxInt}
+	w := &Warpgroup{shared: shared}
+	w.Reset(opts...)
+	return w
+}
+
+// Reset makes w a warpgroup as NewWarpgroup returns it, of the same shared memory, that goes
+// on in the memory in which w has multiplied, some 100 kB. What is pending is never done.
+func (w *Warpgroup) Reset(opts ...Option) {
+	w.within, w.checked, w.fenced = math.MaxInt, false, 0
+	clear(w.issued)
+	w.issued, w.ends = w.issued[:0], w.ends[:0]
 	for _, o := range opts {
 		o(w)
 	}
-	return w
 }
 
 // Fence orders accesses to registers, before it, and MMAs on those registers,

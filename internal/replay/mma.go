@@ -15,7 +15,7 @@ func MMA(r *golden.MMA) (string, error) {
 		return "", err
 	}
 	got := slices.Clone(r.C)
-	if err := mma.Sync(op, got, r.A, r.B); err != nil {
+	if err := new(mma.Warp).MMA(op, got, r.A, r.B); err != nil {
 		return "", err
 	}
 	f := op.FragmentD()
