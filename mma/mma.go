@@ -7,7 +7,7 @@ import (
 	"example.com/leafhopper/internal/hopper"
 )
 
-// A Warp issues instructions. It belongs to one goroutine, which stands for the 32 threads, and keeps the memory, of some
+// A Warp issues instructions. It belongs to one goroutine, which stands for the 32 threads, and keeps the memory, some
 // kilobytes, that they work in. The zero value is ready.
 type Warp struct{ memory *memory }
 

@@ -52,7 +52,7 @@ type cta struct {
 	used     int          // bytes of it, barriers included
 	declared *declaration // the last
 	layout   []placed     // of what it has declared, if it is not alone
-	mu       sync.Mutex   // guards barriers
+	mu       sync.RWMutex // guards barriers; who reads them orders nobody
 	barriers []*mbar
 
 	pipelines [][]*Pipeline // by thread
@@ -68,11 +68,10 @@ type cta struct {
 	mma   [MaxThreads / warpSize]mma.Warp
 	wgmma [MaxThreads / groupSize]*wgmma.Warpgroup // nil until it is needed
 
-	cells  []cell // of the bytes of mem, under Check
-	known  uint32 // the component by which others know that it has begun
-	peers  peers
-	fenced atomic.Bool // accesses of other CTAs come after a ThreadFence
-	told   meeting     // of those who have executed one
+	cells []cell // of the bytes of mem, under Check
+	known uint32 // the component by which others know that it has begun
+	peers peers
+	told  meeting // of those who have executed a ThreadFence
 }
 
 func (c *cta) reset(idx Dim3) {
@@ -87,7 +86,6 @@ func (c *cta) reset(idx Dim3) {
 	c.known = 0
 	clear(c.cells)
 	c.cells = c.cells[:0]
-	c.fenced.Store(false)
 	c.told = meeting{}
 	c.main = newRunner(c, nil)
 	c.body = &agent{run: c.main, cta: c, kind: "the kernel function"}
@@ -272,8 +270,8 @@ func (c *cta) newBarriers(call, suffix string, n int, word func(i int) *barrier.
 
 // barrier returns the CTA's barrier number i, nil if it has not declared one.
 func (c *cta) barrier(i int) *mbar {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.mu.RLock()
+	defer c.mu.RUnlock()
 	if i >= len(c.barriers) {
 		return nil
 	}

@@ -112,10 +112,13 @@ func (c *cluster) reset(i int) {
 
 // fence orders what a's CTA has done, and what a does next in shared memory, before what those do
 // who fence later.
+//
+//go:norace
 func (c *cluster) fence(a *agent) {
-	var know clock
-	a.cta.fenced.Store(true)
-	a.cta.release(&know)
+	a.cta.peers.lock()
+	a.cta.peers.fenced = true
+	know := a.cta.peers.clock
+	a.cta.peers.unlock()
 	c.fences.exchange(&know)
 	a.cta.acquire(&know)
 }

@@ -124,9 +124,11 @@ func (b *clusterBarrier) missing(phase uint64) string {
 }
 
 // gone says that the CTA has exited, if it has.
+//
+//go:norace
 func (c *cta) gone() string {
-	c.peers.mu.Lock()
-	defer c.peers.mu.Unlock()
+	c.peers.lock()
+	defer c.peers.unlock()
 	if c.peers.exited {
 		return ", which has exited"
 	}

@@ -208,6 +208,42 @@ var racy = []struct {
 			})
 		}
 	}},
+	{"Init of two barriers", block(64), func(broken bool) sm.Kernel {
+		return apart(broken, func(w *sm.Warp, own *sm.Barrier) { own.Init(w.Thread(0), 1) })
+	}},
+	{"arrivals at two barriers", pair(64), func(broken bool) sm.Kernel {
+		return apart(broken, func(w *sm.Warp, own *sm.Barrier) { own.Arrive(w.Thread(0)) })
+	}},
+	{"arrivals at two barriers of another CTA", pair(64), func(broken bool) sm.Kernel {
+		return apart(broken, func(w *sm.Warp, own *sm.Barrier) { own.MapShared(1).Arrive(w.Thread(0)) })
+	}},
+}
+
+// apart is kernels of two warps, each with a barrier of its own for f, before which the first stores what the second
+// loads behind it. In a cluster it is initialised.
+func apart(broken bool, f func(w *sm.Warp, own *sm.Barrier)) sm.Kernel {
+	return func(b *sm.Block) {
+		x, bars := sm.Shared[int32](b, 1, 16), b.Barriers(2)
+		b.Start(sm.Warps(0, 2, func(w *sm.Warp) {
+			if b.ClusterSize() > 1 {
+				bars[w.Rank()].Init(w.Thread(0), 3)
+				w.ClusterSync()
+				defer w.ClusterSync()
+			}
+			if w.Rank() == 0 {
+				x.Store(w, 0, 1)
+				f(w, &bars[0])
+			}
+			if !broken {
+				w.SyncThreads()
+			}
+			if w.Rank() == 1 {
+				time.Sleep(time.Millisecond) // the other comes first
+				f(w, &bars[1])
+				x.Load(w, 0)
+			}
+		}))
+	}
 }
 
 // TestRaces runs each of racy in a process of its own, whose race detector is to speak, or not.
