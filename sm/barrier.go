@@ -55,18 +55,15 @@ func (b *Barrier) of(a *agent) *mbar {
 
 // comesAfter reports a use of the barrier by one who has not been told of another.
 func (m *mbar) comesAfter(a *agent, e *event) {
-	if h := a.run.history; h != nil && e.count > 0 {
-		if known, _ := h.knows(e.component, e.count); !known {
-			a.fail(RuleBarrier, "%s: not ordered after the %s by %v%s", m.nameFor(a), e.op, e.mark, e.lacks(a))
-		}
+	if h := a.run.history; h != nil && e.count > 0 && !h.after(e) {
+		a.fail(RuleBarrier, "%s: not ordered after the %s by %v%s", m.nameFor(a), e.op, e.mark, e.lacks(a))
 	}
 }
 
 // make notes that a has made the barrier what it is, by Init or Invalidate.
 func (m *mbar) make(a *agent) {
-	if h := a.run.history; h != nil {
-		h.dirty = true
-		m.made = event{mark: a.mark(), op: a.run.op, component: h.own[0].component, count: h.now()}
+	if a.run.history != nil {
+		m.made = a.event()
 	}
 }
 
@@ -134,8 +131,8 @@ func (b *Barrier) ArriveTx(a Agent, n, bytes int) Token {
 	return m.arrive(g, g.each(n), g.each(bytes), false)
 }
 
-// each returns how many arrivals, or bytes, n of each thread are. What is over the most that a barrier takes, as many of
-// both, stays as it is.
+// each returns how many arrivals, or bytes, n of each thread are. What is over the most that a barrier takes, as many
+// of both, stays as it is.
 func (a *agent) each(n int) int {
 	if n < 1 || n > barrier.MaxTx {
 		return n

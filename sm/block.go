@@ -90,7 +90,7 @@ func (c *cta) reset(idx Dim3) {
 	c.main = newRunner(c, nil)
 	c.body = &agent{run: c.main, cta: c, kind: "the kernel function"}
 	if c.launch.Check && c.mem != nil {
-		poison(c.mem.Bytes())
+		fill(c.mem.Bytes(), poison)
 	}
 }
 
@@ -106,20 +106,14 @@ func (c *cta) shared() *tile.Shared {
 			panic(err)
 		}
 		if c.launch.Check {
-			poison(c.mem.Bytes())
+			fill(c.mem.Bytes(), poison)
 		}
 	})
 	return c.mem
 }
 
 // poison is what shared memory holds that nobody has written, under Check.
-func poison(mem []byte) {
-	for i := range mem {
-		mem[i] = poisoned
-	}
-}
-
-const poisoned = 0xEE
+const poison byte = 0xEE
 
 // reserve takes n bytes of shared memory.
 func (c *cta) reserve(n, align int) (offset int) {

@@ -85,8 +85,7 @@ func (h *history) met(c *cta) bool {
 	if h == nil {
 		return true
 	}
-	known, _ := h.knows(c.known, 1)
-	return known && c.known > 0
+	return c.known > 0 && h.told(c.known, 1)
 }
 
 // now returns the number of the accesses that the agent makes until it tells somebody of them.
@@ -129,10 +128,19 @@ func (h *history) knows(component, n uint32) (known, fenced bool) {
 	return known, fenced
 }
 
+// told reports whether a component is known up to a count.
+func (h *history) told(component, n uint32) bool {
+	known, _ := h.knows(component, n)
+	return known
+}
+
+// after reports whether the agent knows that an event is over.
+func (h *history) after(e *event) bool { return h.told(e.component, e.count) }
+
 // knowsAll reports whether all is known that a tally counts.
 func (h *history) knowsAll(t *tally) bool {
 	for component, n := range t.at {
-		if known, _ := h.knows(uint32(component), n); !known {
+		if !h.told(uint32(component), n) {
 			return false
 		}
 	}

@@ -46,21 +46,6 @@ type reading struct {
 
 type end struct{ component, count uint32 }
 
-// deed returns an event of h's agent, who does it in the current operation.
-func (h *history) deed(by mark, op string) event {
-	h.dirty = true
-	own := h.own[0].component
-	return event{mark: by, op: op, component: own, count: h.now(), issuer: own, issued: h.now()}
-}
-
-// event returns the operation that the agent is at as an event.
-func (a *agent) event() event { return a.run.history.deed(a.mark(), a.run.op) }
-
-func (h *history) after(e *event) bool {
-	known, _ := h.knows(e.component, e.count)
-	return known
-}
-
 // told reports whether h's agent knows of the last change.
 func (s *slotOrder) told(h *history) bool {
 	return s.in != h.order || h.after(&s.changed)
@@ -68,10 +53,7 @@ func (s *slotOrder) told(h *history) bool {
 
 // over reports whether h's agent knows that r is.
 func (r *reading) over(h *history) bool {
-	return r.in != h.order || slices.ContainsFunc(r.ends, func(e end) bool {
-		known, _ := h.knows(e.component, e.count)
-		return known
-	})
+	return r.in != h.order || slices.ContainsFunc(r.ends, func(e end) bool { return h.told(e.component, e.count) })
 }
 
 // untold is what is wrong with who does not know of the last change.
@@ -94,7 +76,7 @@ func (s *slotOrder) judge(by []*runner) (Rule, string) {
 			continue
 		}
 		rule := RuleRace
-		if any(func(h *history) bool { known, _ := h.knows(r.issuer, r.issued); return known }) {
+		if any(func(h *history) bool { return h.told(r.issuer, r.issued) }) {
 			rule = RuleSource
 		}
 		return rule, fmt.Sprintf("the tensor map in global memory: the %s by %v may not have read it yet: %s knows of no "+

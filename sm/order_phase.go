@@ -31,13 +31,12 @@ func (m *mbar) observe(r *runner) {
 	if m.told.tell(h); h == nil || m.phase == 0 {
 		return
 	}
-	h.dirty = true
 	if len(m.seen) == cap(m.seen) {
 		m.seen = latest(m.seen)
 	}
-	m.seen = append(m.seen, event{
-		mark: mark{r.agent(), r.site}, op: r.op, component: h.own[0].component, count: h.now(), phase: m.phase - 1,
-	})
+	e := h.event(mark{r.agent(), r.site}, r.op)
+	e.phase = m.phase - 1
+	m.seen = append(m.seen, e)
 }
 
 // latest returns the last wait of each agent, with room for as many more: who knows of it knows of those before.

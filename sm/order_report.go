@@ -35,7 +35,7 @@ func (a *agent) disordered(what disorder, c *cta, from, end int, number, with ui
 			a.run.unwind()
 		}
 		rule := RuleRace
-		if begun, _ := a.run.history.knows(w.issuer, w.issued); begun {
+		if a.run.history.told(w.issuer, w.issued) { // it has begun
 			switch {
 			case w.manner&sourced != 0:
 				rule = RuleSource

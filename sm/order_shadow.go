@@ -85,9 +85,21 @@ func (o *order) component() uint32 {
 	return o.components
 }
 
+// event returns what h's agent does, which is over then, as an event.
+func (h *history) event(by mark, op string) event {
+	h.dirty = true
+	own := h.own[0].component
+	return event{mark: by, op: op, component: own, count: h.now(), issuer: own, issued: h.now()}
+}
+
+// event returns the operation that the agent is at as one.
+func (a *agent) event() event { return a.run.history.event(a.mark(), a.run.op) }
+
 // note returns the number of an access that h's agent is about to make, which is over then.
 func (h *history) note(by mark, op string, how manner) uint32 {
-	return h.order.note(h, event{mark: by, op: op, manner: how, component: h.own[0].component, count: h.now()})
+	e := h.event(by, op)
+	e.manner = how
+	return h.order.note(h, e)
 }
 
 // note returns the number of an event of h's agent, who is about to access memory.
@@ -310,8 +322,7 @@ const fewReaders = 16
 
 func (o *order) superseded(h *history, last, number uint32) bool {
 	r := o.events[last]
-	known, _ := h.knows(r.component, r.count)
-	return known && o.events[number].manner.kind() == r.manner.kind()
+	return h.after(r) && o.events[number].manner.kind() == r.manner.kind()
 }
 
 // all reports whether number supersedes all of the readers.
