@@ -99,8 +99,9 @@ const (
 var spinFor = 50 * time.Microsecond
 
 // await blocks until the barrier of that serial has left the phase (mod 8), at
-// most for limit, and reports whether it has. The caller has seen the barrier in that
-// phase, so whatever other phase it is in later, the awaited one has
+// most for limit, and reports whether it has: it polls, and then puts itself on the
+// list (block), where it lingers and in the end sleeps. The caller has seen the barrier
+// in that phase, so whatever other phase it is in later, the awaited one has
 // completed.
 func (b *Barrier) await(op string, phase, serial uint64, limit time.Duration) bool {
 	how := waiting

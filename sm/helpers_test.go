@@ -1,5 +1,14 @@
 package sm_test
 
+// Besides the tests that are named like what they are of, there are
+//
+//	broken_*            kernels with a bug and without: a bug is found in every mode, and nothing else
+//	ordered_*           kernels that order an access too little, which is found in whatever order things happen
+//	ordered_quiet_*     kernels that order it by ways that are hard to see, as in trap, where nothing is to be found
+//	*_random_*, stress  random kernels, of which a model knows what is wrong
+//	race                what the race detector says of a kernel in free mode
+//	table, hostile      every operation by every agent; contexts that break their contract
+
 import (
 	"context"
 	"errors"

@@ -38,6 +38,20 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestBarrier checks that one barrier is what the kernel's variable calls it.
+func TestBarrier(t *testing.T) {
+	err := sm.Launch(t.Context(), sm.Config{}, func(b *sm.Block) {
+		bar := b.Barrier()
+		b.Threads(func(t *sm.Thread) {
+			bar.Init(t, 2)
+			bar.ArriveAndWait(t)
+		})
+	})
+	if err == nil || !strings.Contains(err.Error(), "waits for bar phase 0: 1 of 2 arrivals missing") {
+		t.Error(err)
+	}
+}
+
 func generic[T any](*sm.Block) { panic("stop") }
 
 func TestNameOfGenericKernel(t *testing.T) {
