@@ -127,7 +127,7 @@ package sm
 //	order_shadow, _async, _layout      and by them accesses of shared memory, by copies and wgmma too, whose operands
 //	                                   have the layout of what was loaded
 //	order_phase, _descriptor, _report  phases of mbarriers, tensor maps; what is said of what is wrong
-//	trace                              when it all was
+//	trace, banks, wavefronts           when it all was, and what shared memory took
 //
 // A copy is a Transfer of package tile, which lands in pieces, a copyOp as an agent has issued it, and under Check a
 // flight as long as it is under way.

@@ -8,13 +8,13 @@ package golden
 
 // A file for each kind of recording, which package replay has under the same name:
 //
-//	mbarrier           operations on an mbarrier
-//	tensormap, tma     calls of the driver that make a map; copies through it
-//	replace, reduce    copies through maps that kernels have changed; reductions in every place
-//	cluster            scenarios of the CTAs of a cluster
-//	warp, atomic       instructions of a warp; atomics
-//	mma, wgmma, sparse matrix instructions of a warp and of a warpgroup, and descriptors
-//	product, matmul    whole products of cuBLAS
+//	mbarrier             operations on an mbarrier
+//	tensormap, tma       calls of the driver that make a map; copies through it
+//	replace, reduce      copies through maps that kernels have changed; reductions in every place
+//	cluster              scenarios of the CTAs of a cluster
+//	warp, atomic, banks  instructions of a warp; atomics; what accesses of shared memory take
+//	mma, wgmma, sparse   matrix instructions of a warp and of a warpgroup, and descriptors
+//	product, matmul      whole products of cuBLAS
 //
 // golden has what they share.
 
