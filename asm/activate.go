@@ -1,9 +1,10 @@
 package asm
 
 import (
-	"fmt"
 	"math"
 	"unsafe"
+
+	"example.com/leafhopper/internal/enum"
 )
 
 // An Activation is a function of each element of C. A NaN stays one. Beside each is what -Inf and +Inf give.
@@ -35,12 +36,7 @@ func Activations() []Activation {
 }
 
 // String returns the name of f, in lower case.
-func (f Activation) String() string {
-	if f >= numActivations {
-		return fmt.Sprintf("Activation(%d)", uint8(f))
-	}
-	return activationNames[f]
-}
+func (f Activation) String() string { return enum.Name("Activation", activationNames[:], f) }
 
 // A Vector is a float32 for each element of a matrix, of which that of row i and column j lies i·Row + j·Col bytes
 // after At: Col is 4 for a value in each column, and else 0; Row is 4 for a value in each row, and else 0.

@@ -3,6 +3,8 @@ package asm
 import (
 	"fmt"
 	"unsafe"
+
+	"example.com/leafhopper/internal/enum"
 )
 
 // A Type is the element type of a source operand.
@@ -20,12 +22,7 @@ const (
 )
 
 // String returns "bf16", "f16", "f32", "e4m3", "e5m2" or "f64".
-func (t Type) String() string {
-	if t < numTypes {
-		return typeNames[t]
-	}
-	return fmt.Sprintf("Type(%d)", uint8(t))
-}
+func (t Type) String() string { return enum.Name("Type", typeNames[:], t) }
 
 // Size returns the size of an element in bytes.
 func (t Type) Size() int { return int(sizes[t]) }
@@ -54,15 +51,7 @@ const (
 )
 
 // String returns "native" or "hopper".
-func (a Arithmetic) String() string {
-	switch a {
-	case Native:
-		return "native"
-	case Hopper:
-		return "hopper"
-	}
-	return fmt.Sprintf("Arithmetic(%d)", uint8(a))
-}
+func (a Arithmetic) String() string { return enum.Name("Arithmetic", []string{"native", "hopper"}, a) }
 
 // A KernelFunc computes a strip of m tiles of MR × NR. For p in 0..m-1, and each of three lds of a src whose rows lie
 // pitch bytes apart,

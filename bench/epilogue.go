@@ -8,6 +8,7 @@ import (
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/gemm"
+	"example.com/leafhopper/internal/enum"
 )
 
 // An Epilogue is what [gemm.Multiply] does to the sums of a product besides alpha and beta. The zero value is nothing.
@@ -27,12 +28,7 @@ const (
 )
 
 // String returns the name of s: none, tensor or row.
-func (s Scales) String() string {
-	if s > RowScales {
-		return fmt.Sprintf("Scales(%d)", uint8(s))
-	}
-	return [...]string{"none", "tensor", "row"}[s]
-}
+func (s Scales) String() string { return enum.Name("Scales", []string{"none", "tensor", "row"}, s) }
 
 // validate reports what is none of the values that e may have.
 func (e Epilogue) validate() error {

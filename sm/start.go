@@ -61,11 +61,10 @@ func (b *Block) Start(parts ...Part) {
 // starts begins the start of the agents, by the function that the kernel calls.
 func (c *cta) starts(op string) { c.first(op, "agents are started a second time") }
 
-func (c *cta) start(parts ...Part) {
-	c.begun = true
+// check returns which warps are in the parts, and how many threads and agents those have.
+func (c *cta) check(parts []Part) (taken []bool, threads, agents int64) {
 	block := c.launch.Block.Size()
-	taken := make([]bool, (block+warpSize-1)/warpSize)
-	threads, agents := int64(0), int64(0)
+	taken = make([]bool, (block+warpSize-1)/warpSize)
 	for _, p := range parts {
 		first, end := p.first*p.unit, p.end*p.unit
 		switch {
@@ -87,6 +86,12 @@ func (c *cta) start(parts ...Part) {
 		threads += int64(end - first)
 		agents += int64(p.end - p.first)
 	}
+	return taken, threads, agents
+}
+
+func (c *cta) start(parts ...Part) {
+	c.begun = true
+	taken, threads, agents := c.check(parts)
 	c.cluster.agree(c)
 	c.checkResident()
 	if agents == 0 {
