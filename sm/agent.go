@@ -62,7 +62,7 @@ type Thread struct {
 	agent
 	bulk    tile.Thread // its copies and bulk groups
 	used    bool        // it has issued some
-	flight  copyOp      // the one that it issues
+	issuing copyOp      // what execute is to take of the copy that it issues next
 	stored  copyOp      // the last store or reduction to global memory
 	stores  []copyOp    // those of bulk groups that have not landed, if there is a trace
 	loose   []copyOp    // of its copies, those that complete nothing

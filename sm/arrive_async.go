@@ -40,7 +40,7 @@ func (t *Thread) arriveAsync(m *mbar, n int) {
 		m.hold(&t.agent)
 	}
 	t.arriving(m)
-	t.flight.arrival = &arrival{n, slices.Clone(t.loose), t.asyncs}
+	t.issuing.arrival = &arrival{n, slices.Clone(t.loose), t.asyncs}
 	t.check(t.bulk.CopyAsync(t.cta.shared(), 0, nil, m.b))
 }
 

@@ -50,7 +50,7 @@ func LoadBulk[T any](t *Thread, dst *Array[T], src []T, bar *Barrier) {
 	t.holds(r, "destination", len(from.Bytes))
 	b := t.bar(bar, r.cta)
 	t.arriving(b)
-	t.flight.into = area{cta: r.cta, at: r.offset, n: len(from.Bytes)}
+	t.issuing.into = area{cta: r.cta, at: r.offset, n: len(from.Bytes)}
 	t.check(t.bulk.LoadBulk(r.cta.shared(), r.offset, from, 0, len(from.Bytes), b.b))
 }
 
@@ -63,7 +63,7 @@ func LoadBulkMulticast[T any](t *Thread, dst *Array[T], src []T, bar *Barrier, m
 	t.holds(r, "destination", len(from.Bytes))
 	for _, b := range t.receivers(mask, bar) {
 		t.arriving(b)
-		t.flight.into = area{cta: b.cta, at: r.offset, n: len(from.Bytes)}
+		t.issuing.into = area{cta: b.cta, at: r.offset, n: len(from.Bytes)}
 		t.check(t.bulk.LoadBulk(b.cta.shared(), r.offset, from, 0, len(from.Bytes), b.b))
 	}
 }
@@ -75,7 +75,7 @@ func StoreBulk[T any](t *Thread, dst []T, src *Array[T]) {
 	r := t.own(src, "source")
 	to := global(dst)
 	t.holds(r, "source", len(to.Bytes))
-	t.flight.from = area{cta: r.cta, at: r.offset, n: len(to.Bytes)}
+	t.issuing.from = area{cta: r.cta, at: r.offset, n: len(to.Bytes)}
 	t.check(t.bulk.StoreBulk(to, 0, r.cta.shared(), r.offset, len(to.Bytes)))
 }
 
@@ -89,7 +89,7 @@ func StoreReduceBulk[T any](t *Thread, op tile.ReduceOp, dst []T, src *Array[T])
 	if !r.typed {
 		t.fail(RuleBytes, "%T has no elements that a copy can combine", src)
 	}
-	t.flight.from = area{cta: r.cta, at: r.offset, n: len(to.Bytes)}
+	t.issuing.from = area{cta: r.cta, at: r.offset, n: len(to.Bytes)}
 	t.check(t.bulk.ReduceBulk(to, 0, op, r.typ, r.cta.shared(), r.offset, len(to.Bytes)))
 }
 
@@ -125,7 +125,7 @@ func (t *Thread) ReduceBulk(op tile.ReduceOp, dst, src Region, bar *Barrier) {
 	if !from.typed || from.typ != to.typ {
 		t.fail(RuleBytes, "%T and %T are not of one type that a copy can combine", dst, src)
 	}
-	t.flight.into.how |= combines
+	t.issuing.into.how |= combines
 	t.check(t.bulk.ReduceShared(to.cta.shared(), to.offset, op, from.typ,
 		from.cta.shared(), from.offset, from.bytes, b.b))
 }
@@ -135,11 +135,11 @@ func (t *Thread) exchange(dst, src Region, bar *Barrier) (to, from region, b *mb
 	t.holds(to, "destination", from.bytes)
 	b = t.bar(bar, to.cta)
 	t.arriving(b)
-	if t.flight.reads = true; from.bytes > 0 {
-		t.flight.now = t.copies(t.flight.now)
+	if t.issuing.reads = true; from.bytes > 0 {
+		t.issuing.now = t.copies(t.issuing.now)
 	}
-	t.flight.from = area{cta: from.cta, at: from.offset, n: from.bytes}
-	t.flight.into = area{cta: to.cta, at: to.offset, n: from.bytes}
+	t.issuing.from = area{cta: from.cta, at: from.offset, n: from.bytes}
+	t.issuing.into = area{cta: to.cta, at: to.offset, n: from.bytes}
 	return to, from, b
 }
 
@@ -155,7 +155,7 @@ func StoreAsync[T any](t *Thread, dst *Array[T], v T, bar *Barrier) {
 	t.holds(r, "destination", len(bytes))
 	b := t.bar(bar, r.cta)
 	t.arriving(b)
-	t.flight.into = area{cta: r.cta, at: r.offset, n: len(bytes)}
+	t.issuing.into = area{cta: r.cta, at: r.offset, n: len(bytes)}
 	t.check(t.bulk.StoreAsync(r.cta.shared(), r.offset, bytes, b.b))
 }
 
@@ -168,6 +168,6 @@ func ReduceAsync[T uint32 | int32 | uint64](t *Thread, op tile.ReduceOp, dst *Ar
 	t.holds(r, "destination", len(bytes))
 	b := t.bar(bar, r.cta)
 	t.arriving(b)
-	t.flight.into = area{cta: r.cta, at: r.offset, n: len(bytes), how: combines}
+	t.issuing.into = area{cta: r.cta, at: r.offset, n: len(bytes), how: combines}
 	t.check(t.bulk.ReduceAsync(r.cta.shared(), r.offset, op, r.typ, bytes, b.b))
 }

@@ -59,8 +59,8 @@ func (c *copyOp) standIn() *runner {
 // execute decides when the pieces of a copy land that t has just issued.
 func (t *Thread) execute(c *tile.Transfer) {
 	l := t.cta.launch
-	op := t.flight
-	op.by, t.flight = t.deed(), copyOp{}
+	op := t.issuing
+	op.by, t.issuing = t.deed(), copyOp{}
 	if c.Empty() && op.arrival == nil {
 		return // nothing to wait for
 	}
@@ -164,7 +164,7 @@ func (t *Thread) beside(m *mbar, dst *cta) {
 }
 
 // arriving notes the barrier that a copy is to complete, which is about to be issued.
-func (t *Thread) arriving(m *mbar) { t.flight = copyOp{bar: m, now: t.reach(m.cta)} }
+func (t *Thread) arriving(m *mbar) { t.issuing = copyOp{bar: m, now: t.reach(m.cta)} }
 
 // coords returns coordinates as a tensor map takes them.
 func (t *Thread) coords(at []int) []int32 {
@@ -196,7 +196,7 @@ func (t *Thread) LoadTensor(dst Region, m TensorMap, bar *Barrier, coord ...int)
 	b := t.bar(bar, r.cta)
 	at := t.coords(coord)
 	t.arriving(b)
-	t.flight.into = area{cta: r.cta, at: r.offset, box: box, origin: at}
+	t.issuing.into = area{cta: r.cta, at: r.offset, box: box, origin: at}
 	t.reads(m, b)
 	t.check(t.bulk.Load(r.cta.shared(), r.offset, box, at, b.b))
 }
@@ -214,7 +214,7 @@ func (t *Thread) LoadTensorMulticast(dst Region, m TensorMap, bar *Barrier, mask
 	t.reads(m, bars...)
 	for _, b := range bars {
 		t.arriving(b)
-		t.flight.into = area{cta: b.cta, at: r.offset, box: box, origin: at}
+		t.issuing.into = area{cta: b.cta, at: r.offset, box: box, origin: at}
 		t.check(t.bulk.Load(b.cta.shared(), r.offset, box, at, b.b))
 	}
 }
@@ -248,7 +248,7 @@ func (t *Thread) StoreTensor(m TensorMap, src Region, coord ...int) {
 	r, box := t.own(src, "source"), t.through(m)
 	t.fitsBox(box, r, "source")
 	at := t.coords(coord)
-	t.flight.from = area{cta: r.cta, at: r.offset, box: box, coord: at}
+	t.issuing.from = area{cta: r.cta, at: r.offset, box: box, coord: at}
 	t.reads(m)
 	t.check(t.bulk.Store(box, at, r.cta.shared(), r.offset))
 }
@@ -260,7 +260,7 @@ func (t *Thread) ReduceTensor(op tile.ReduceOp, m TensorMap, src Region, coord .
 	r, box := t.own(src, "source"), t.through(m)
 	t.fitsBox(box, r, "source")
 	at := t.coords(coord)
-	t.flight.from = area{cta: r.cta, at: r.offset, box: box, coord: at}
+	t.issuing.from = area{cta: r.cta, at: r.offset, box: box, coord: at}
 	t.reads(m)
 	t.check(t.bulk.Reduce(box, op, at, r.cta.shared(), r.offset))
 }

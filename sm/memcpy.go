@@ -107,7 +107,7 @@ func MemcpyAsync[T any](a Agent, dst *Array[T], src []T, to Completion) {
 	bytes := global(src).Bytes
 	into := area{cta: r.cta, at: r.offset, n: len(bytes), how: generic} // cp.async is in its proxy
 	if to == nil {
-		t.flight.into = into
+		t.issuing.into = into
 		t.check(t.bulk.CopyAsync(r.cta.shared(), r.offset, bytes, nil))
 		return
 	}
@@ -115,7 +115,7 @@ func MemcpyAsync[T any](a Agent, dst *Array[T], src []T, to Completion) {
 	t.beside(m, r.cta)
 	m.expect(g, len(bytes))
 	t.arriving(m)
-	t.flight.into = into
+	t.issuing.into = into
 	t.check(t.bulk.CopyAsync(r.cta.shared(), r.offset, bytes, m.b))
 }
 
