@@ -7,8 +7,8 @@ import (
 	"example.com/leafhopper/sm"
 )
 
-// A tile is transposed: written by rows, read by columns. Its rows are 32 words long, so that a column lies in one bank,
-// or 33.
+// A tile is transposed: written by rows, read by columns. Its rows are 32 words long, so that a column lies in one
+// bank, or 33.
 func ExampleBanks() {
 	for _, pitch := range []int{32, 33} {
 		banks := new(sm.Banks)
