@@ -210,13 +210,9 @@ func (d *Accumulator) ofThread(thread, i int) *uint32 {
 // checkRegister panics unless each thread has more than i registers.
 func checkRegister(thread, i, registers int) {
 	if uint(thread) >= Threads || uint(i) >= uint(registers) {
-		noRegister(thread, i, registers)
+		panic(fmt.Sprintf("wgmma: register %d of thread %d, have %d registers in each of %d threads",
+			i, thread, registers, Threads))
 	}
-}
-
-func noRegister(thread, i, registers int) {
-	const format = "wgmma: register %d of thread %d, have %d registers in each of %d threads"
-	panic(fmt.Sprintf(format, i, thread, registers, Threads))
 }
 
 // touch records an access to the registers. It is small enough to be part of what

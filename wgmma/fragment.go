@@ -23,13 +23,9 @@ func AccumulatorCoord(thread, i int) (row, col int) {
 // checkElement panics unless each thread has more than i elements.
 func checkElement(thread, i, elements int) {
 	if uint(thread) >= Threads || uint(i) >= uint(elements) {
-		noElement(thread, i, elements)
+		panic(fmt.Sprintf("wgmma: accumulator element %d of thread %d, have %d elements in each of %d threads",
+			i, thread, elements, Threads))
 	}
-}
-
-func noElement(thread, i, elements int) {
-	panic(fmt.Sprintf("wgmma: accumulator element %d of thread %d, have %d elements in each of %d threads",
-		i, thread, elements, Threads))
 }
 
 // placeOf returns where element i of a thread lies in a matrix of 64 rows, of which each warp has 16, and a thread runs
