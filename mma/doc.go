@@ -48,7 +48,7 @@ package mma
 
 // The files, each before those that it uses:
 //
-//	mma         Sync, and how registers become rows of operands
+//	mma         Warp, and how registers become rows of operands
 //	arithmetic  elements of 8 and of 64 bits
 //	product     all others, by assembly or in plain Go
 //	fragment    which elements a lane has

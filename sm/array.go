@@ -45,6 +45,14 @@ func (a *Array[T]) region() region {
 	return r
 }
 
+// regionOf returns the region of an operand, one of no CTA if that is nil.
+func regionOf(r Region) region {
+	if r == nil {
+		return region{}
+	}
+	return r.region()
+}
+
 // Len returns the number of elements.
 func (a *Array[T]) Len() int { return a.n }
 

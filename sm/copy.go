@@ -130,10 +130,8 @@ func (t *Thread) check(err error) {
 }
 
 // operand returns a region that a copy reads or writes.
-func (t *Thread) operand(of Region, what string) (r region) {
-	if of != nil {
-		r = of.region()
-	}
+func (t *Thread) operand(of Region, what string) region {
+	r := regionOf(of)
 	if r.cta == nil {
 		t.fail(RuleShared, "%s is nil", what)
 	}

@@ -1,10 +1,6 @@
 package sm
 
-import (
-	"strings"
-
-	"example.com/leafhopper/mma"
-)
+import "example.com/leafhopper/mma"
 
 // The shape .m8n8.b16 of ldmatrix and stmatrix: a row is 8 elements of 2 bytes.
 const (
@@ -70,7 +66,7 @@ func (w *Warp) MMA(op mma.Op, d, a, b [][warpSize]uint32) {
 	err := w.cta.mma[w.Rank()].MMA(op, d, a, b)
 	w.cta.launch.Trace.multiplied(&w.agent, start)
 	if err != nil {
-		w.failWith(err, RuleMMA, "%s", strings.TrimPrefix(err.Error(), "mma: "))
+		w.failWith(err, RuleMMA, "%s", says(err))
 	}
 }
 
@@ -129,10 +125,7 @@ func (w *Warp) rows(mem *matrices, row func(lane int) Region, n int, how manner)
 
 // row returns the address of a lane's row.
 func (w *Warp) row(r Region, lane int) int {
-	var g region
-	if r != nil {
-		g = r.region()
-	}
+	g := regionOf(r)
 	switch {
 	case g.cta == nil:
 		w.fail(RuleShared, "the row of lane %d is nil", lane)

@@ -30,7 +30,7 @@ func (w *Warpgroup) gather(chain []*instruction, side operandSide) dense {
 		rows, depth, major, minus = op.N, op.ColumnBytes(), Major(op.TransposeB), op.NegateB
 	}
 	size := op.Kind.ElementSize()
-	o := dense{sized(&w.kernel.dense, len(chain)*rows*depth), len(chain) * depth, major}
+	o := dense{sized(&w.scratch.dense, len(chain)*rows*depth), len(chain) * depth, major}
 	step := depth
 	if major == MNMajorLayout {
 		o.pitch = rows * size

@@ -22,7 +22,7 @@ func (w *Warpgroup) widen(o dense, signed bool) dense {
 	if signed {
 		half = &halves[1]
 	}
-	bytes := sized(&w.kernel.wide, 2*len(o.bytes))
+	bytes := sized(&w.scratch.wide, 2*len(o.bytes))
 	wide := unsafe.Slice((*uint16)(unsafe.Pointer(&bytes[0])), len(o.bytes))
 	for i, u := range o.bytes {
 		wide[i] = half[u]
@@ -32,7 +32,7 @@ func (w *Warpgroup) widen(o dense, signed bool) dense {
 
 // spread returns a sparse A with the zeros that are not stored.
 func (w *Warpgroup) spread(o dense, chain []*instruction) dense {
-	bytes := sized(&w.kernel.zeros, 2*len(o.bytes))
+	bytes := sized(&w.scratch.zeros, 2*len(o.bytes))
 	clear(bytes)
 	for i, in := range chain {
 		for row := range M {
@@ -50,7 +50,7 @@ func (w *Warpgroup) multiplyIntegers(k *asm.Kernel, chain []*instruction) {
 	op, d := chain[0].op, chain[0].d
 	p := w.pack(k, chain)
 	tiles := (M + k.MR - 1) / k.MR
-	memory := sized(&w.kernel.sums, tiles*k.MR*k.NR*4)
+	memory := sized(&w.scratch.sums, tiles*k.MR*k.NR*4)
 	sums := unsafe.Slice((*float32)(unsafe.Pointer(&memory[0])), M*k.NR)
 	for j := 0; j < op.N; j += k.NR {
 		k.Mul(p.words, tiles, p.a, unsafe.Add(p.b, j/k.NR*p.panelB), nil, 0, unsafe.Pointer(&sums[0]), 4*k.NR)

@@ -49,11 +49,11 @@ func (t AccumulatorType) pitch(n int) int {
 	return n
 }
 
-// kernelMemory is what a multiplication by a kernel works in: operands as they lie
+// A scratch is what a multiplication by a kernel works in: operands as they lie
 // in shared memory, integers with their zeros, and as bf16, the panels of A and B,
 // what a row of a sparse A meets of one, tiles of sums, and what accumulators in f16
 // were before.
-type kernelMemory struct{ dense, zeros, wide, a, b, met, sums, before []byte }
+type scratch struct{ dense, zeros, wide, a, b, met, sums, before []byte }
 
 func sized(mem *[]byte, n int) []byte {
 	if cap(*mem) < n {
@@ -80,8 +80,8 @@ func (w *Warpgroup) pack(k *asm.Kernel, chain []*instruction) packed {
 	}
 	p := packed{words: k.Words(typeA, depthA)}
 	p.panelA, p.panelB = k.PanelA(p.words), k.PanelB(k.Words(typeB, depthB))
-	p.a = unsafe.Pointer(&sized(&w.kernel.a, (M+k.MR-1)/k.MR*p.panelA)[0])
-	p.b = unsafe.Pointer(&sized(&w.kernel.b, (op.N+k.NR-1)/k.NR*p.panelB)[0])
+	p.a = unsafe.Pointer(&sized(&w.scratch.a, (M+k.MR-1)/k.MR*p.panelA)[0])
+	p.b = unsafe.Pointer(&sized(&w.scratch.b, (op.N+k.NR-1)/k.NR*p.panelB)[0])
 
 	o := w.gather(chain, operandA)
 	if op.Kind.Integer() {
@@ -112,7 +112,7 @@ func (w *Warpgroup) multiplyFloats(k *asm.Kernel, chain []*instruction) {
 	mul, from := k.Mul, unsafe.Pointer(&d.elem[0])
 	if d.typ == F16 {
 		// A kernel may have to begin anew.
-		before := sized(&w.kernel.before, 4*len(d.elem))
+		before := sized(&w.scratch.before, 4*len(d.elem))
 		from = unsafe.Pointer(&before[0])
 		copy(unsafe.Slice((*uint32)(from), len(d.elem)), d.elem)
 		mul = k.MulF16
@@ -134,8 +134,8 @@ func (w *Warpgroup) multiplySparse(k *asm.Kernel, one []*instruction) {
 	in := one[0]
 	op, d := in.op, in.d
 	p := w.pack(k, one)
-	met := unsafe.Pointer(&sized(&w.kernel.met, k.PanelB(p.words))[0])
-	sums := unsafe.Slice((*uint32)(unsafe.Pointer(&sized(&w.kernel.sums, 4*k.MR*k.NR)[0])), k.MR*k.NR)
+	met := unsafe.Pointer(&sized(&w.scratch.met, k.PanelB(p.words))[0])
+	sums := unsafe.Slice((*uint32)(unsafe.Pointer(&sized(&w.scratch.sums, 4*k.MR*k.NR)[0])), k.MR*k.NR)
 	mul := k.Mul
 	if d.typ == F16 {
 		mul = k.MulF16

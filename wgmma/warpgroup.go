@@ -27,8 +27,8 @@ type Warpgroup struct {
 	issued []instruction // and pending, the oldest first
 	ends   []int         // where in issued each committed group ends
 
-	chain  []*instruction // that runs
-	kernel kernelMemory
+	chain   []*instruction // that runs
+	scratch scratch
 
 	a      [M]hopper.Row // for plain Go, and for checks
 	b      []hopper.Row
