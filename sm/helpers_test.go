@@ -21,6 +21,7 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/internal/golden"
 	"example.com/leafhopper/internal/race"
 	"example.com/leafhopper/sm"
 )
@@ -79,6 +80,18 @@ func contains(t testing.TB, err error, want ...string) {
 			t.Errorf("%q is not in\n%v", w, err)
 		}
 	}
+}
+
+// records reads a file of n.
+func records[T any](t *testing.T, file string, n int, parse func([]byte) ([]T, error)) []T {
+	all, err := golden.Records("testdata/"+file, parse)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != n {
+		t.Errorf("%d records, want %d", len(all), n)
+	}
+	return all
 }
 
 // assert ends a kernel that computes wrong.

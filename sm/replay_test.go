@@ -53,18 +53,6 @@ func replayAll[T any](
 	}
 }
 
-// records reads a file of n.
-func records[T any](t *testing.T, file string, n int, parse func([]byte) ([]T, error)) []T {
-	all, err := golden.Records("testdata/"+file, parse)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(all) != n {
-		t.Errorf("%d records, want %d", len(all), n)
-	}
-	return all
-}
-
 // TestReplayBarriers does the sequences recorded on an H200 that have only what sm has.
 func TestReplayBarriers(t *testing.T) {
 	scripts, err := golden.Records("../barrier/testdata/mbarrier.txt.gz", golden.ParseScripts)
