@@ -98,8 +98,9 @@ func TestBarrierRefusesBytes(t *testing.T) {
 			err := copyTo(c, bars)
 			want := "tile: " + strings.TrimSuffix(name, " by a thread") + ": barrier: CompleteTx: "
 			var misuse *barrier.Misuse
+			var ofCopy *tile.Misuse
 			if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), why) ||
-				!errors.As(err, &misuse) {
+				!errors.As(err, &misuse) || errors.As(err, &ofCopy) {
 				t.Errorf("%s: error %v, want %q and %q in it", name, err, want, why)
 			}
 			if strings.Contains(name, "multicast") && !strings.HasSuffix(err.Error(), " (CTA 1)") {

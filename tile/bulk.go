@@ -81,12 +81,12 @@ func (g *Global) check(op, operand string, at, size int) error {
 	}
 	switch address := g.Address + uint64(at); {
 	case at < 0:
-		return fmt.Errorf("tile: %s: %s offset %d is negative", op, operand, at)
+		return misuse(RuleAlignment, "%s: %s offset %d is negative", op, operand, at)
 	case address%bulkAlign != 0:
-		return fmt.Errorf("tile: %s: %s address %#x (offset %d from %#x) is not a multiple of %d",
+		return misuse(RuleAlignment, "%s: %s address %#x (offset %d from %#x) is not a multiple of %d",
 			op, operand, address, at, g.Address, bulkAlign)
 	case at > len(g.Bytes) || size > len(g.Bytes)-at:
-		return fmt.Errorf("tile: %s: %d bytes at %s offset %d end beyond its %d bytes",
+		return misuse(RuleBytes, "%s: %d bytes at %s offset %d end beyond its %d bytes",
 			op, size, operand, at, len(g.Bytes))
 	}
 	return nil
@@ -103,9 +103,9 @@ func (s *Shared) checkBulk(op, operand string, offset, size int) error {
 func checkSize(op string, size int) error {
 	switch {
 	case size < 0:
-		return fmt.Errorf("tile: %s: size %d is negative", op, size)
+		return misuse(RuleAlignment, "%s: size %d is negative", op, size)
 	case size%bulkAlign != 0:
-		return fmt.Errorf("tile: %s: size %d is not a multiple of %d", op, size, bulkAlign)
+		return misuse(RuleAlignment, "%s: size %d is not a multiple of %d", op, size, bulkAlign)
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func checkSize(op string, size int) error {
 // checkTx reports whether one phase of a barrier can count size bytes.
 func checkTx(op string, size int) error {
 	if size > barrier.MaxTx {
-		return fmt.Errorf("tile: %s: size %d exceeds the %d bytes that a barrier counts", op, size, barrier.MaxTx)
+		return misuse(RuleBytes, "%s: size %d exceeds the %d bytes that a barrier counts", op, size, barrier.MaxTx)
 	}
 	return nil
 }
@@ -162,7 +162,7 @@ func checkExchange(op string, dst *Shared, offset int, src *Shared, from, size i
 		return err
 	}
 	if dst == src && offset < from+size && from < offset+size {
-		return fmt.Errorf("tile: %s: %d bytes at source offset %d and destination offset %d overlap",
+		return misuse(RuleBytes, "%s: %d bytes at source offset %d and destination offset %d overlap",
 			op, size, from, offset)
 	}
 	return nil

@@ -104,9 +104,9 @@ func (c Cluster) checkBulk(mask uint16, offset int, src Global, at, size int, ba
 func (c Cluster) checkMask(op string, mask uint16, bars []barrier.Barrier) error {
 	switch {
 	case len(c) > maxCluster:
-		return fmt.Errorf("tile: %s: cluster of %d CTAs, at most %d have a bit in a mask", op, len(c), maxCluster)
+		return misuse(RuleMap, "%s: cluster of %d CTAs, at most %d have a bit in a mask", op, len(c), maxCluster)
 	case bits.Len16(mask) > len(c):
-		return fmt.Errorf("tile: %s: mask %#b names CTA %d of a cluster of %d", op, mask, bits.Len16(mask)-1, len(c))
+		return misuse(RuleMap, "%s: mask %#b names CTA %d of a cluster of %d", op, mask, bits.Len16(mask)-1, len(c))
 	case bars != nil && len(bars) != len(c):
 		return fmt.Errorf("tile: %s: %d barriers for a cluster of %d CTAs", op, len(bars), len(c))
 	}

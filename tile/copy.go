@@ -1,8 +1,6 @@
 package tile
 
 import (
-	"fmt"
-
 	"example.com/leafhopper/barrier"
 )
 
@@ -83,7 +81,7 @@ func (m *TensorMap) checkRead(op string, coord []int32) error {
 	}
 	n := m.rank - 2
 	if len(coord) != m.rank+n {
-		return fmt.Errorf("tile: %s: %d coordinates for an im2col map of rank %d, want %[3]d and %d offsets",
+		return misuse(RuleMap, "%s: %d coordinates for an im2col map of rank %d, want %[3]d and %d offsets",
 			op, len(coord), m.rank, n)
 	}
 	if err := m.checkOffsets(op, coord[m.rank:]); err != nil {
@@ -96,16 +94,16 @@ func (m *TensorMap) checkRead(op string, coord []int32) error {
 func (m *TensorMap) check(op string, coord []int32) error {
 	switch {
 	case m == nil:
-		return fmt.Errorf("tile: %s: tensor map is nil", op)
+		return misuse(RuleMap, "%s: tensor map is nil", op)
 	case m.cfg.Global == nil:
-		return fmt.Errorf("tile: %s: tensor map has no global memory", op)
+		return misuse(RuleMap, "%s: tensor map has no global memory", op)
 	case m.wide >= 0:
-		return fmt.Errorf("tile: %s: dimension %d of the map has %d elements, over 2^31 (the hardware faults)",
+		return misuse(RuleMap, "%s: dimension %d of the map has %d elements, over 2^31 (the hardware faults)",
 			op, m.wide, m.dims[m.wide])
 	case len(coord) != m.rank:
-		return fmt.Errorf("tile: %s: %d coordinates for a map of rank %d", op, len(coord), m.rank)
+		return misuse(RuleMap, "%s: %d coordinates for a map of rank %d", op, len(coord), m.rank)
 	case int64(coord[0])*int64(m.elem)%16 != 0:
-		return fmt.Errorf("tile: %s: inner coordinate %d of %v is %d bytes, not a multiple of 16",
+		return misuse(RuleAlignment, "%s: inner coordinate %d of %v is %d bytes, not a multiple of 16",
 			op, coord[0], m.cfg.DataType, int64(coord[0])*int64(m.elem))
 	case m.cfg.Im2col != nil:
 		return m.checkStart(op, coord)
@@ -120,7 +118,7 @@ func (m *TensorMap) checkWrite(op string, coord []int32) error {
 	}
 	for d, c := range coord {
 		if c < 0 {
-			return fmt.Errorf("tile: %s: coordinate %d of dimension %d is negative", op, c, d)
+			return misuse(RuleAlignment, "%s: coordinate %d of dimension %d is negative", op, c, d)
 		}
 	}
 	if m.cfg.Im2col != nil {

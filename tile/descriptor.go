@@ -1,7 +1,5 @@
 package tile
 
-import "fmt"
-
 // A Descriptor is what the 1024 bits of a tensor-map object hold that a kernel changes field by field (PTX 9.7.9.28,
 // tensormap.replace; cute::TmaDescriptor). Its methods take the operands of the instruction. Each checks its own, and
 // after an error the descriptor is as before; what goes with what shows when [Descriptor.Map] makes the map. There are
@@ -35,7 +33,7 @@ func (m *TensorMap) Descriptor() Descriptor {
 // Map returns the map that the fields are those of, as [NewTensorMap] does, with its errors.
 func (d *Descriptor) Map() (*TensorMap, error) {
 	if d.rank == 0 {
-		return nil, fmt.Errorf("tile: descriptor: nobody has set it")
+		return nil, misuse(RuleMap, "descriptor: nobody has set it")
 	}
 	cfg := d.cfg
 	cfg.Dims, cfg.Strides, cfg.ElementStrides = d.dims[:d.rank], d.strides[:d.rank-1], d.steps[:d.rank]
@@ -48,7 +46,7 @@ func (d *Descriptor) Map() (*TensorMap, error) {
 // tiled validates that the map can be changed.
 func (d *Descriptor) tiled() error {
 	if d.cfg.Im2col != nil {
-		return fmt.Errorf("tile: descriptor: the map is in im2col mode, which tensormap.replace.tile does not change")
+		return misuse(RuleMap, "descriptor: the map is in im2col mode, which tensormap.replace.tile does not change")
 	}
 	return nil
 }
@@ -59,7 +57,7 @@ func (d *Descriptor) ReplaceGlobalAddress(global []byte, address uint64) error {
 		return err
 	}
 	if address%16 != 0 {
-		return fmt.Errorf("tile: global_address %#x is not a multiple of 16", address)
+		return misuse(RuleMap, "global_address %#x is not a multiple of 16", address)
 	}
 	d.cfg.Global, d.cfg.Address = global, address
 	return nil
@@ -71,7 +69,7 @@ func (d *Descriptor) ReplaceRank(newVal uint32) error {
 		return err
 	}
 	if newVal >= maxRank {
-		return fmt.Errorf("tile: rank %d, which is one less than that of the tensor, is outside 0 to %d", newVal, maxRank-1)
+		return misuse(RuleMap, "rank %d, which is one less than that of the tensor, is outside 0 to %d", newVal, maxRank-1)
 	}
 	d.rank = int(newVal) + 1
 	return nil
@@ -104,11 +102,11 @@ func replace[T uint32 | uint64](d *Descriptor, field []T, name string, ord int, 
 	}
 	switch {
 	case v%unit != 0:
-		return fmt.Errorf("tile: %s[%d] = %d is not a multiple of %d", name, ord, v, unit)
+		return misuse(RuleMap, "%s[%d] = %d is not a multiple of %d", name, ord, v, unit)
 	case ord < 0 || ord >= len(field):
-		return fmt.Errorf("tile: %s: ordinal %d is outside 0 to %d", name, ord, len(field)-1)
+		return misuse(RuleMap, "%s: ordinal %d is outside 0 to %d", name, ord, len(field)-1)
 	case v < least || v > most:
-		return fmt.Errorf("tile: %s[%d] = %d is outside %d to %d", name, ord, v, least, most)
+		return misuse(RuleMap, "%s[%d] = %d is outside %d to %d", name, ord, v, least, most)
 	}
 	field[ord] = v
 	return nil
@@ -121,10 +119,10 @@ func (d *Descriptor) ReplaceElemtype(t DataType) error {
 		return err
 	}
 	if !t.valid() {
-		return fmt.Errorf("tile: elemtype: unknown data type %v", t)
+		return misuse(RuleMap, "elemtype: unknown data type %v", t)
 	}
 	if was := d.cfg.DataType; was.tf32() && !t.tf32() {
-		return fmt.Errorf("tile: elemtype: a map of %v does not become one of %v, it would go on rounding", was, t)
+		return misuse(RuleMap, "elemtype: a map of %v does not become one of %v, it would go on rounding", was, t)
 	}
 	d.cfg.DataType = t
 	return nil
@@ -136,7 +134,7 @@ func (d *Descriptor) ReplaceInterleaveLayout(l Interleave) error {
 		return err
 	}
 	if l != InterleaveNone {
-		return fmt.Errorf("tile: interleave_layout %v is not supported, only %v is", l, InterleaveNone)
+		return misuse(RuleMap, "interleave_layout %v is not supported, only %v is", l, InterleaveNone)
 	}
 	return nil
 }
@@ -147,7 +145,7 @@ func (d *Descriptor) ReplaceSwizzleMode(s Swizzle) error {
 		return err
 	}
 	if !s.valid() {
-		return fmt.Errorf("tile: swizzle_mode: unknown swizzle %v", s)
+		return misuse(RuleMap, "swizzle_mode: unknown swizzle %v", s)
 	}
 	d.cfg.Swizzle = s
 	return nil
@@ -159,7 +157,7 @@ func (d *Descriptor) ReplaceFillMode(f Fill) error {
 		return err
 	}
 	if f > FillNaN {
-		return fmt.Errorf("tile: fill_mode: unknown fill %v", f)
+		return misuse(RuleMap, "fill_mode: unknown fill %v", f)
 	}
 	d.cfg.Fill = f
 	return nil

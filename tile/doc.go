@@ -85,9 +85,10 @@
 // # Errors and order
 //
 // What the GPU refuses or leaves undefined is an error here, found before any
-// byte is written or signalled. Copies use plain memory accesses, so a missing
-// wait shows up as a data race: those of a [PanelMap] only with the build tag purego,
-// for the race detector does not see what assembly reads and writes.
+// byte is written or signalled: a [Misuse], which has the rule, or that of a barrier.
+// Copies use plain memory accesses, so a missing wait shows up as a data race: those
+// of a [PanelMap] only with the build tag purego, for the race detector does not see
+// what assembly reads and writes.
 //
 // Go orders memory for everybody at once, so there are no proxies and no fences
 // between them (fence.proxy.async and its kin).
@@ -104,5 +105,5 @@ package tile
 //	copy, bulk, reduce, reduce_bulk, cluster   the copies of boxes and of bytes, and their checks
 //	window, rows, combine                      what of a box lies in the tensor, and how its rows move
 //	thread, thread_*, transfer                 the same issued by a thread, to land piece by piece
-//	shared, prefetch                           shared memory; hints
+//	shared, prefetch, misuse                   shared memory; hints; errors and their rules
 //	panel, slot*                               not the GPU's: boxes in the order of a microkernel, memory of rings

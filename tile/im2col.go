@@ -1,7 +1,5 @@
 package tile
 
-import "fmt"
-
 // Im2col makes a map one in im2col mode (PTX 5.5.4), of the tensor C, W, [H, [D,]] N, innermost dimension first: its
 // fields are the arguments that cuTensorMapEncodeIm2col has in place of a box. A copy moves PixelsPerColumn pixels of
 // ChannelsPerPixel elements, one behind the other the rows of its tile in shared memory.
@@ -33,7 +31,7 @@ var offsetBits = [maxRank + 1]int{3: 16, 4: 8, 5: 5}
 func (x *Im2col) check(dims []uint64) error {
 	rank := len(dims)
 	if rank < 3 {
-		return fmt.Errorf("tile: im2col: rank %d (length of dims) is outside 3 to %d", rank, maxRank)
+		return misuse(RuleMap, "im2col: rank %d (length of dims) is outside 3 to %d", rank, maxRank)
 	}
 	limit := int32(1) << (offsetBits[rank] - 1)
 	for _, c := range []struct {
@@ -41,21 +39,21 @@ func (x *Im2col) check(dims []uint64) error {
 		corner []int32
 	}{{"lower", x.PixelBoxLowerCorner}, {"upper", x.PixelBoxUpperCorner}} {
 		if len(c.corner) != rank-2 {
-			return fmt.Errorf("tile: im2col: %s corner of %d elements for rank %d, want %d",
+			return misuse(RuleMap, "im2col: %s corner of %d elements for rank %d, want %d",
 				c.name, len(c.corner), rank, rank-2)
 		}
 		for d, v := range c.corner {
 			if v < -limit || v >= limit {
-				return fmt.Errorf("tile: im2col: %s corner[%d] = %d is outside %d to %d in rank %d",
+				return misuse(RuleMap, "im2col: %s corner[%d] = %d is outside %d to %d in rank %d",
 					c.name, d, v, -limit, limit-1, rank)
 			}
 		}
 	}
 	if v := x.ChannelsPerPixel; v < 1 || v > maxBox {
-		return fmt.Errorf("tile: im2col: %d channels per pixel are outside 1 to %d", v, maxBox)
+		return misuse(RuleMap, "im2col: %d channels per pixel are outside 1 to %d", v, maxBox)
 	}
 	if v := x.PixelsPerColumn; v < 1 || v > maxPixels {
-		return fmt.Errorf("tile: im2col: %d pixels per column are outside 1 to %d", v, maxPixels)
+		return misuse(RuleMap, "im2col: %d pixels per column are outside 1 to %d", v, maxPixels)
 	}
 	return nil
 }
@@ -67,7 +65,7 @@ func (m *TensorMap) bound(x *Im2col) error {
 		// The driver has the end in 32 bits with a sign, and lets it overflow.
 		m.high[d] = int64(int32(m.dims[1+d])+x.PixelBoxUpperCorner[d]) - 1
 		if m.low[d] > m.high[d] {
-			return fmt.Errorf("tile: im2col: bounding box of %d to %d in dimension %d of %d is empty",
+			return misuse(RuleMap, "im2col: bounding box of %d to %d in dimension %d of %d is empty",
 				m.low[d], m.high[d], 1+d, m.dims[1+d])
 		}
 	}
@@ -78,7 +76,7 @@ func (m *TensorMap) bound(x *Im2col) error {
 func (m *TensorMap) checkStart(op string, coord []int32) error {
 	for d := range coord[2:] {
 		if c := int64(coord[1+d]); c < m.low[d] || c > m.high[d] {
-			return fmt.Errorf("tile: %s: coordinate %d of dimension %d is outside the bounding box of %d to %d",
+			return misuse(RuleMap, "%s: coordinate %d of dimension %d is outside the bounding box of %d to %d",
 				op, c, 1+d, m.low[d], m.high[d])
 		}
 	}
@@ -89,7 +87,7 @@ func (m *TensorMap) checkStart(op string, coord []int32) error {
 func (m *TensorMap) checkOffsets(op string, offsets []int32) error {
 	for d, v := range offsets {
 		if end := int32(1) << offsetBits[m.rank]; v < 0 || v >= end {
-			return fmt.Errorf("tile: %s: offset %d of coordinate %d is outside 0 to %d in rank %d", op, v, 1+d, end-1, m.rank)
+			return misuse(RuleMap, "%s: offset %d of coordinate %d is outside 0 to %d in rank %d", op, v, 1+d, end-1, m.rank)
 		}
 	}
 	return nil
@@ -99,7 +97,7 @@ func (m *TensorMap) checkOffsets(op string, offsets []int32) error {
 func (m *TensorMap) checkInside(op string) error {
 	for d := range m.rank - 2 {
 		if last := m.dims[1+d] - 1; m.low[d] < 0 || m.high[d] > last {
-			return fmt.Errorf("tile: %s: bounding box of %d to %d in dimension %d is outside the tensor's 0 to %d",
+			return misuse(RuleMap, "%s: bounding box of %d to %d in dimension %d is outside the tensor's 0 to %d",
 				op, m.low[d], m.high[d], 1+d, last)
 		}
 	}

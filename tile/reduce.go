@@ -1,7 +1,6 @@
 package tile
 
 import (
-	"fmt"
 	"sync"
 	"unsafe"
 
@@ -96,7 +95,7 @@ func pickCombiner(verb string, op ReduceOp, typ DataType, at place) (combiner, e
 			return c.combine, nil
 		}
 	}
-	return nil, fmt.Errorf("tile: %s: %v is not defined for %v", verb, op, typ)
+	return nil, misuse(RuleMap, "%s: %v is not defined for %v", verb, op, typ)
 }
 
 func (m *TensorMap) reduce(coord []int32, src []byte, offset int, combine combiner) {

@@ -42,13 +42,13 @@ func (s *Shared) checkTile(op, operand string, m *TensorMap, offset int) error {
 func (s *Shared) checkRange(op, operand string, offset, size, align int) error {
 	switch {
 	case s == nil:
-		return fmt.Errorf("tile: %s: %s is nil", op, operand)
+		return misuse(RuleBytes, "%s: %s is nil", op, operand)
 	case offset < 0:
-		return fmt.Errorf("tile: %s: %s offset %d is negative", op, operand, offset)
+		return misuse(RuleAlignment, "%s: %s offset %d is negative", op, operand, offset)
 	case offset%align != 0:
-		return fmt.Errorf("tile: %s: %s offset %d is not a multiple of %d", op, operand, offset, align)
+		return misuse(RuleAlignment, "%s: %s offset %d is not a multiple of %d", op, operand, offset, align)
 	case offset > len(s.mem)-size:
-		return fmt.Errorf("tile: %s: %d bytes at %s offset %d end beyond its %d bytes",
+		return misuse(RuleBytes, "%s: %d bytes at %s offset %d end beyond its %d bytes",
 			op, size, operand, offset, len(s.mem))
 	}
 	return nil

@@ -1,7 +1,6 @@
 package tile
 
 import (
-	"fmt"
 	"math/bits"
 	"slices"
 )
@@ -136,12 +135,12 @@ func (m *TensorMap) setBox(box []uint32) error {
 	typ, swizzle := m.cfg.DataType, m.cfg.Swizzle
 	m.row, m.rows = int(box[0])*m.elem, 1
 	if m.row%16 != 0 {
-		return fmt.Errorf("tile: box row of %d elements of %v is %d bytes, not a multiple of 16", box[0], typ, m.row)
+		return misuse(RuleMap, "box row of %d elements of %v is %d bytes, not a multiple of 16", box[0], typ, m.row)
 	}
 	m.pitch = m.row
 	if span := swizzle.Span(); span != 0 {
 		if m.row > span {
-			return fmt.Errorf("tile: box row of %d elements of %v is %d bytes, more than the span %d of %v",
+			return misuse(RuleMap, "box row of %d elements of %v is %d bytes, more than the span %d of %v",
 				box[0], typ, m.row, span, swizzle)
 		}
 		m.pitch = span
@@ -157,7 +156,7 @@ func (m *TensorMap) setBox(box []uint32) error {
 		// rows*row was in bounds before, so it fits even 32 bits times 1024.
 		m.rows *= m.n[d]
 		if m.rows*m.row > MaxBoxBytes {
-			return fmt.Errorf("tile: box of %d rows of %d bytes in dimensions 0 to %d "+
+			return misuse(RuleMap, "box of %d rows of %d bytes in dimensions 0 to %d "+
 				"is over the %d bytes of shared memory", m.rows, m.row, d, MaxBoxBytes)
 		}
 	}
@@ -169,44 +168,44 @@ func (cfg *Config) checkScalars() error {
 	rank := len(cfg.Dims)
 	switch {
 	case !cfg.DataType.valid():
-		return fmt.Errorf("tile: unknown data type %v", cfg.DataType)
+		return misuse(RuleMap, "unknown data type %v", cfg.DataType)
 	case cfg.Interleave != InterleaveNone:
-		return fmt.Errorf("tile: interleave %v is not supported, only %v is", cfg.Interleave, InterleaveNone)
+		return misuse(RuleMap, "interleave %v is not supported, only %v is", cfg.Interleave, InterleaveNone)
 	case !cfg.Swizzle.valid():
-		return fmt.Errorf("tile: unknown swizzle %v", cfg.Swizzle)
+		return misuse(RuleMap, "unknown swizzle %v", cfg.Swizzle)
 	case cfg.Fill > FillNaN:
-		return fmt.Errorf("tile: unknown fill %v", cfg.Fill)
+		return misuse(RuleMap, "unknown fill %v", cfg.Fill)
 	case cfg.Fill == FillNaN && !cfg.DataType.float():
-		return fmt.Errorf("tile: fill %v needs a floating-point data type, not %v", cfg.Fill, cfg.DataType)
+		return misuse(RuleMap, "fill %v needs a floating-point data type, not %v", cfg.Fill, cfg.DataType)
 	case cfg.Address%16 != 0:
-		return fmt.Errorf("tile: address %#x is not a multiple of 16", cfg.Address)
+		return misuse(RuleMap, "address %#x is not a multiple of 16", cfg.Address)
 	case rank < 1 || rank > maxRank:
-		return fmt.Errorf("tile: rank %d (length of dims) is outside 1 to %d", rank, maxRank)
+		return misuse(RuleMap, "rank %d (length of dims) is outside 1 to %d", rank, maxRank)
 	case len(cfg.Strides) != rank-1:
-		return fmt.Errorf("tile: %d strides for rank %d, want %d (dimension 0 has none)",
+		return misuse(RuleMap, "%d strides for rank %d, want %d (dimension 0 has none)",
 			len(cfg.Strides), rank, rank-1)
 	case cfg.Im2col == nil && len(cfg.Box) != rank:
-		return fmt.Errorf("tile: %d box extents for rank %d", len(cfg.Box), rank)
+		return misuse(RuleMap, "%d box extents for rank %d", len(cfg.Box), rank)
 	case cfg.Im2col != nil && cfg.Box != nil:
-		return fmt.Errorf("tile: %d box extents and im2col, which has none", len(cfg.Box))
+		return misuse(RuleMap, "%d box extents and im2col, which has none", len(cfg.Box))
 	case cfg.ElementStrides != nil && len(cfg.ElementStrides) != rank:
-		return fmt.Errorf("tile: %d element strides for rank %d", len(cfg.ElementStrides), rank)
+		return misuse(RuleMap, "%d element strides for rank %d", len(cfg.ElementStrides), rank)
 	}
 	return nil
 }
 
 func (cfg *Config) checkDim(d int) error {
 	if v := cfg.Dims[d]; v < 1 || v > maxDim {
-		return fmt.Errorf("tile: dims[%d] = %d is outside 1 to 2^32", d, v)
+		return misuse(RuleMap, "dims[%d] = %d is outside 1 to 2^32", d, v)
 	}
 	if cfg.Im2col == nil {
 		if v := cfg.Box[d]; v < 1 || v > maxBox {
-			return fmt.Errorf("tile: box[%d] = %d is outside 1 to %d", d, v, maxBox)
+			return misuse(RuleMap, "box[%d] = %d is outside 1 to %d", d, v, maxBox)
 		}
 	}
 	if cfg.ElementStrides != nil {
 		if v := cfg.ElementStrides[d]; v < 1 || v > maxStep {
-			return fmt.Errorf("tile: element strides[%d] = %d is outside 1 to %d", d, v, maxStep)
+			return misuse(RuleMap, "element strides[%d] = %d is outside 1 to %d", d, v, maxStep)
 		}
 	}
 	if d == 0 {
@@ -214,10 +213,10 @@ func (cfg *Config) checkDim(d int) error {
 	}
 	v := cfg.Strides[d-1]
 	if v%16 != 0 {
-		return fmt.Errorf("tile: stride %d of dimension %d is not a multiple of 16", v, d)
+		return misuse(RuleMap, "stride %d of dimension %d is not a multiple of 16", v, d)
 	}
 	if v >= maxStride {
-		return fmt.Errorf("tile: stride %d of dimension %d is not below 2^40", v, d)
+		return misuse(RuleMap, "stride %d of dimension %d is not below 2^40", v, d)
 	}
 	return nil
 }
@@ -235,12 +234,12 @@ func (cfg *Config) checkExtent() error {
 		hi, lo := bits.Mul64(cfg.Dims[d]-1, cfg.Strides[d-1])
 		sum, carry := bits.Add64(need, lo, 0)
 		if hi != 0 || carry != 0 {
-			return fmt.Errorf("tile: tensor reaches over 2^64 bytes in dimension %d (dims %d, stride %d) "+
+			return misuse(RuleMap, "tensor reaches over 2^64 bytes in dimension %d (dims %d, stride %d) "+
 				"but global memory has %d", d, cfg.Dims[d], cfg.Strides[d-1], have)
 		}
 		need = sum
 	}
-	return fmt.Errorf("tile: tensor of at least %d bytes in global memory of %d", need, have)
+	return misuse(RuleMap, "tensor of at least %d bytes in global memory of %d", need, have)
 }
 
 // clone returns a copy of cfg that its caller does not change.

@@ -1,8 +1,6 @@
 package tile
 
 import (
-	"fmt"
-
 	"example.com/leafhopper/barrier"
 )
 
@@ -47,7 +45,7 @@ func (t *Thread) ReduceAsync(
 		return err
 	}
 	if len(word) != typ.Size() {
-		return fmt.Errorf("tile: %s: %d bytes of a %v, which has %d", verb, len(word), typ, typ.Size())
+		return misuse(RuleBytes, "%s: %d bytes of a %v, which has %d", verb, len(word), typ, typ.Size())
 	}
 	return t.word(verb, dst, offset, word, bar, func(to, word []byte) { reduceBytes(to, word, combine) })
 }
@@ -58,7 +56,7 @@ func (t *Thread) word(
 ) error {
 	n := len(word)
 	if n != 4 && n != 8 && n != 16 {
-		return fmt.Errorf("tile: %s: %d bytes, want 4, 8 or 16", op, n)
+		return misuse(RuleBytes, "%s: %d bytes, want 4, 8 or 16", op, n)
 	}
 	if err := dst.checkRange(op, "destination", offset, n, n); err != nil {
 		return err
