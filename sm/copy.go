@@ -1,10 +1,10 @@
 package sm
 
 import (
+	"errors"
 	"math"
 	"math/bits"
 	"slices"
-	"strings"
 	"time"
 
 	"example.com/leafhopper/barrier"
@@ -111,22 +111,21 @@ func (t *Thread) use(op string) {
 	}
 }
 
-// check makes a fault of an error of package tile.
+// ruleOf is the rule of a launch that a copy breaks with one of package tile.
+var ruleOf = [...]Rule{
+	tile.RuleBytes: RuleBytes, tile.RuleAlignment: RuleAlignment, tile.RuleMap: RuleMap,
+}
+
+// check makes a fault of an error of package tile, which is of a barrier if it is no misuse of the copy.
 func (t *Thread) check(err error) {
 	if err == nil {
 		return
 	}
-	text := says(err)
-	rule := RuleBytes
-	switch {
-	case strings.Contains(text, "multiple of") || strings.Contains(text, "negative"):
-		rule = RuleAlignment
-	case slices.ContainsFunc([]string{"map", "coordinate", "box", "not defined"}, func(word string) bool {
-		return strings.Contains(text, word)
-	}):
-		rule = RuleMap
+	rule := RuleBarrier
+	if m := (*tile.Misuse)(nil); errors.As(err, &m) {
+		rule = ruleOf[m.Rule]
 	}
-	t.failWith(err, rule, "%s", text)
+	t.failWith(err, rule, "%s", says(err))
 }
 
 // operand returns a region that a copy reads or writes.

@@ -204,7 +204,7 @@ func (f *Fault) writeWaits(b *strings.Builder) {
 }
 
 // Unwrap returns the error behind the fault, if there is one: a [*barrier.Misuse], a
-// [*wgmma.Misuse], or the error that a kernel panicked with.
+// [*tile.Misuse], a [*wgmma.Misuse], or the error that a kernel panicked with.
 func (f *Fault) Unwrap() error { return f.cause }
 
 // abandon unwinds a runner of a launch that has stopped.

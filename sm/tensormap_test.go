@@ -1,6 +1,7 @@
 package sm_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -65,5 +66,47 @@ func TestStridesOfBytes(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestMisuseOfCopies has each rule of package tile broken, which is behind a fault of that name.
+func TestMisuseOfCopies(t *testing.T) {
+	m, err := sm.NewTensorMap(ramp(64), tile.Config{Dims: []uint64{8, 8}, Box: []uint32{4, 4}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		want string
+		do   func(t *sm.Thread, x *sm.Array[int32], bar *sm.Barrier)
+		rule sm.Rule
+		of   tile.Rule
+	}{
+		{"CopyBulk: bulk copy: 32 bytes at source offset 0 and destination offset 16 overlap",
+			func(t *sm.Thread, x *sm.Array[int32], bar *sm.Barrier) { t.CopyBulk(x.At(4), x.Slice(0, 8), bar) },
+			sm.RuleBytes, tile.RuleBytes},
+		{"LoadTensor: load: destination offset 16 is not a multiple of 128",
+			func(t *sm.Thread, x *sm.Array[int32], bar *sm.Barrier) { t.LoadTensor(x.At(4), m, bar, 0, 0) },
+			sm.RuleAlignment, tile.RuleAlignment},
+		{"StoreTensor: store: coordinate -1 of dimension 1 is negative",
+			func(t *sm.Thread, x *sm.Array[int32], _ *sm.Barrier) { t.StoreTensor(m, x, 0, -1) },
+			sm.RuleAlignment, tile.RuleAlignment},
+		{"PrefetchTensor: prefetch: 1 coordinates for a map of rank 2",
+			func(t *sm.Thread, _ *sm.Array[int32], _ *sm.Barrier) { t.PrefetchTensor(m, 0) },
+			sm.RuleMap, tile.RuleMap},
+		{"ReduceTensor: reduce: ReduceInc is not defined for Int32",
+			func(t *sm.Thread, x *sm.Array[int32], _ *sm.Barrier) { t.ReduceTensor(tile.ReduceInc, m, x, 0, 0) },
+			sm.RuleMap, tile.RuleMap},
+	} {
+		err := launch(t, sm.Config{}, func(b *sm.Block) {
+			x, bar := sm.Shared[int32](b, 64, 128), b.Barrier()
+			b.Threads(func(t *sm.Thread) {
+				bar.Init(t, 1)
+				c.do(t, x, bar)
+			})
+		})
+		faultOf(t, err, c.rule, c.want)
+		if misuse := (*tile.Misuse)(nil); !errors.As(err, &misuse) || misuse.Rule != c.of {
+			t.Errorf("behind it is %v, want a misuse of %v", misuse, c.of)
+		}
 	}
 }
