@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/internal/hopper"
 	"example.com/leafhopper/tile"
 )
 
@@ -116,9 +117,9 @@ func metadata(r *rand.Rand, size int) *Metadata {
 			first := r.Uint32N(4)
 			field := first | (first+1+r.Uint32N(3))%4<<2
 			if size == 4 {
-				field = []uint32{firstOfTwo, secondOfTwo}[r.IntN(2)]
+				field = []uint32{hopper.FirstOfTwo, hopper.SecondOfTwo}[r.IntN(2)]
 			}
-			m[thread] |= field << (metadataBits * i)
+			m[thread] |= field << (hopper.MetadataBits * i)
 		}
 	}
 	return m

@@ -2,7 +2,6 @@ package wgmma
 
 import (
 	"fmt"
-	"math/bits"
 	"unsafe"
 
 	"example.com/leafhopper/internal/hopper"
@@ -16,13 +15,8 @@ import (
 // is the first, 0b1110 the second (PTX 9.7.15.6.1).
 type Metadata [Threads]uint32
 
-// metadataFields is how many chunks a register of Metadata is for, and the bits of one.
-const (
-	metadataFields = 8
-	metadataBits   = 4
-	firstOfTwo     = 0b0100
-	secondOfTwo    = 0b1110
-)
+// metadataFields is how many chunks a register of Metadata is for.
+const metadataFields = 8
 
 // MetadataCoord returns the row, 0 to 63, and the chunk of that row, 0 to 7 or for elements of a byte 0 to 15, whose
 // places bits 4i to 4i+3, i from 0 to 7, of a thread's register hold, for elements of size bytes, 1, 2 or 4 (PTX
@@ -80,17 +74,9 @@ func checkSelector(size, selector int) error {
 	return nil
 }
 
-// sparsity returns how many elements of how many neighbours are stored: 2:4, or of tf32 1:2.
-func sparsity(size int) (n, of int) {
-	if size == 4 {
-		return 1, 2
-	}
-	return 2, 4
-}
-
 // chunksOf returns the chunks of a row of A.
 func chunksOf(size int) int {
-	n, _ := sparsity(size)
+	n, _ := hopper.Sparsity(size)
 	return RowBytes / size / n
 }
 
@@ -99,25 +85,15 @@ type selections [M]hopper.Selection
 
 // selection sets them to what m says.
 func (m *Metadata) selection(rows *selections, size, selector int) error {
-	n, of := sparsity(size)
+	const last = hopper.MetadataBits - 1
 	for row := range rows {
 		for chunk := range chunksOf(size) {
 			thread, i := metadataIndex(size, selector, row, chunk)
-			field := uint8(m[thread] >> (metadataBits * i) & (1<<metadataBits - 1))
-			first, second := field&3, field>>2
-			if bad := first == second; bad || n == 1 && field != firstOfTwo && field != secondOfTwo {
-				want := "two different places"
-				if n == 1 {
-					want = "0b0100 or 0b1110"
-				}
+			at := hopper.MetadataBits * i
+			field := uint8(m[thread] >> at & (1<<hopper.MetadataBits - 1))
+			if want := rows[row].SetChunk(size, chunk, field); want != "" {
 				return fmt.Errorf("metadata of row %d, chunk %d (thread %d, bits %d to %d) is 0b%04b, must be %s",
-					row, chunk, thread, metadataBits*i, metadataBits*i+metadataBits-1, field, want)
-			}
-			base := uint8(chunk * of)
-			if n == 1 {
-				rows[row][chunk] = base + first/2
-			} else {
-				rows[row][2*chunk], rows[row][2*chunk+1] = base+first, base+second
+					row, chunk, thread, at, at+last, field, want)
 			}
 		}
 	}
@@ -166,41 +142,17 @@ func (w *Warpgroup) MMASparse(op Op, d *Accumulator, a Operand, b Descriptor, me
 func Compress[T ~int8 | ~uint8 | ~uint16 | ~float32](a []T, columns int) ([]T, []Metadata, error) {
 	size := int(unsafe.Sizeof(*new(T)))
 	k := 2 * RowBytes / size
-	if columns <= 0 || columns%k != 0 || len(a)%(M*max(columns, 1)) != 0 {
-		return nil, nil, fmt.Errorf("wgmma: Compress: %d elements in rows of %d, must be a multiple of %d rows "+
-			"of a multiple of %d", len(a), columns, M, k)
-	}
-	n, of := sparsity(size)
-	values, meta := make([]T, 0, len(a)/2), make([]Metadata, len(a)/(M*k))
-	for at := 0; at < len(a); at += of {
-		row, column := at/columns, at%columns
-		taken := 0 // a bit for each place
-		for i, v := range a[at:][:of] {
-			if v != 0 {
-				taken |= 1 << i
-			}
-		}
-		if bits.OnesCount(uint(taken)) > n {
-			return nil, nil, fmt.Errorf("wgmma: Compress: row %d, columns %d to %d: %v, must have at most %d other than 0",
-				row, column, column+of-1, a[at:][:of], n)
-		}
-		for i := 0; bits.OnesCount(uint(taken)) < n; i++ {
-			taken |= 1 << i
-		}
-		first, last := bits.TrailingZeros(uint(taken)), bits.Len(uint(taken))-1
-		field := uint32(first | last<<2)
-		if values = append(values, a[at+first]); n == 2 {
-			values = append(values, a[at+last])
-		} else if field = firstOfTwo; first == 1 {
-			field = secondOfTwo
-		}
-		m := &meta[row/M*(columns/k)+column/k]
+	meta := make([]Metadata, len(a)/(M*k))
+	values, err := hopper.Compress(a, columns, M, k, func(tile, row, chunk int, field uint32) {
 		for selector := range 2 {
 			if checkSelector(size, selector) == nil {
-				thread, i := metadataIndex(size, selector, row%M, column%k/of)
-				m[thread] |= field << (metadataBits * i)
+				thread, i := metadataIndex(size, selector, row, chunk)
+				meta[tile][thread] |= field << (hopper.MetadataBits * i)
 			}
 		}
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("wgmma: Compress: %w", err)
 	}
 	return values, meta, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/leafhopper/internal/hopper"
 	"example.com/leafhopper/tile"
 )
 
@@ -94,7 +95,7 @@ func newSparse(t *testing.T, r *rand.Rand, op Op) *sparse {
 	t.Helper()
 	op.Sparse = true
 	k, size := op.Shape().K, op.Kind.ElementSize()
-	_, of := sparsity(size)
+	_, of := hopper.Sparsity(size)
 	p := &sparse{op: op, a: make([][]int, M), b: make([][]int, op.N)}
 	for j := range p.b {
 		p.b[j] = make([]int, 2*k)
