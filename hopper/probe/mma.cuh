@@ -128,27 +128,28 @@ const SyncOp kSyncOps[] = {MMAS(ROW)};
 #undef ROW
 
 inline bool is_f64(const Format& f) { return f.exp == kFormatF64High.exp; }
-inline bool is_s8(const Format& f) { return f.exp == kFormatS8.exp; }
+inline bool is_integer(const Format& f) { return f.exp == kFormatS8.exp; }
 inline uint32_t format_bytes(const Format& f) { return is_f64(f) ? 8 : f.bytes(); }
 
 // random_element draws an element. The lower word of a special f64 is often 0, or an infinity would always be a NaN.
 inline uint64_t random_element(Rng& rng, const Format& f, Style style, uint32_t mood = 0) {
-  if (is_s8(f)) return style == kCancel ? 0x80 - rng.below(2) : rng.next() & 255;
+  if (is_integer(f)) return style == kCancel ? 0x80 - rng.below(2) : rng.next() & 255;
   const uint64_t v = random_float(rng, f, style, mood);
   if (!is_f64(f)) return v;
   const bool alone = style == kZero || ((style == kSpecial || style == kBorder) && rng.chance(2));
   return v << 32 | (alone ? 0 : rng.next());
 }
 
-// random_rows draws n rows of A, or columns of B. The elements of style kCancel come in pairs whose products cancel but
-// for the last bits: (x, y), (-x, y').
-inline std::vector<uint64_t> random_rows(Rng& rng, const Format& f, Style style, bool negate, uint32_t n, uint32_t k) {
+// random_rows draws n rows of A, or columns of B. The elements of style kCancel come in pairs, or larger groups, whose
+// products cancel but for the last bits: (x, y), (-x, y').
+inline std::vector<uint64_t> random_rows(Rng& rng, const Format& f, Style style, bool negate, uint32_t n, uint32_t k,
+                                         uint32_t group = 2) {
   std::vector<uint64_t> rows(n * k);
   uint32_t mood = 0;
   for (uint32_t i = 0; i < n * k; i++) {
     if (i % k == 0) mood = random_mood(rng, style);
     rows[i] = random_element(rng, f, style, mood);
-    if (style == kCancel && i % 2 == 1 && !is_s8(f)) {
+    if (style == kCancel && i % group != 0 && !is_integer(f)) {
       rows[i] = rows[i - 1] ^ (rng.chance(4) ? 1 : 0);
       if (negate) rows[i] ^= 1ull << (8 * format_bytes(f) - 1);
     }
@@ -179,6 +180,17 @@ inline std::vector<uint32_t> fragment_words(const std::vector<uint64_t>& rows, c
   return lane_words(elements, bytes);
 }
 
+// random_sums draws C, whose words lie as the accumulators of m rows: those of a lane side by side.
+inline std::vector<uint32_t> random_sums(Rng& rng, const Format& in, const Format& f, Style style, uint32_t m) {
+  std::vector<uint64_t> elements(m * 8);
+  for (uint64_t& v : elements) {
+    const Style of = style == kCancel && rng.chance(2) ? kTiny : style;
+    v = is_integer(in) ? random_s32(rng, rng.below(3)) : random_element(rng, f, of, random_mood(rng, of));
+    if (rng.chance(16)) v = 0;
+  }
+  return lane_words(elements, format_bytes(f));
+}
+
 // A record is the instruction and the registers of A, B, C and D, those of a lane side by side.
 inline size_t probe_mma(const std::string& dir, uint64_t seed) {
   Rng rng(seed, 12);
@@ -186,17 +198,11 @@ inline size_t probe_mma(const std::string& dir, uint64_t seed) {
   size_t records = 0;
   File out(dir, "mma.txt");
   for (const SyncOp& op : kSyncOps) {
-    for (uint32_t n = 0; n < (is_s8(op.a) ? 2 : kStyles); n++) {
-      const Style style = is_s8(op.a) ? n == 1 ? kCancel : kRaw : static_cast<Style>(n);
+    for (uint32_t n = 0; n < (is_integer(op.a) ? 2 : kStyles); n++) {
+      const Style style = is_integer(op.a) ? n == 1 ? kCancel : kRaw : static_cast<Style>(n);
       const std::vector<uint32_t> a = fragment_words(random_rows(rng, op.a, style, true, op.m, op.k), op.a, op.m, op.k);
       const std::vector<uint32_t> b = fragment_words(random_rows(rng, op.b, style, false, 8, op.k), op.b, 8, op.k);
-      std::vector<uint64_t> elements(op.m * 8);
-      for (uint64_t& v : elements) {
-        const Style of = style == kCancel && rng.chance(2) ? kTiny : style;
-        v = is_s8(op.a) ? random_s32(rng, rng.below(3)) : random_element(rng, op.c, of, random_mood(rng, of));
-        if (rng.chance(16)) v = 0;
-      }
-      const std::vector<uint32_t> c = lane_words(elements, format_bytes(op.c));
+      const std::vector<uint32_t> c = random_sums(rng, op.a, op.c, style, op.m);
       device_a.put(a);
       device_b.put(b);
       device_c.put(c);
