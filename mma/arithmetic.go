@@ -11,7 +11,8 @@ import (
 
 // multiplyBytes multiplies elements of 8 bits. For floats of that size compute capability 9.0 has no instruction of a
 // warp: they become f16, and an instruction two, the first with what has an even k/2, from zero, the second with the
-// rest. Then C is added. Of integers that is exact.
+// rest. Then C is added. Of integers that is exact. Of a sparse A k counts what is stored: the first instruction has the
+// even chunks.
 func (m *memory) multiplyBytes(op Op) {
 	m.d, m.c = m.c, m.d
 	clear(m.d)
@@ -20,8 +21,16 @@ func (m *memory) multiplyBytes(op Op) {
 		sum = F32
 	}
 	for half := range 2 {
-		widen(m.wideA[:op.Shape.M()], m.a[:], op.A, half)
-		widen(m.wideB[:], m.b[:], op.B, half)
+		widen(m.wideA[:op.Shape.M()], m.a[:], op.A, half, 2)
+		if op.Sparse {
+			widen(m.wideLong[:], m.long[:], op.B, half, 4)
+			for i := range m.half {
+				m.half[i] = halfOf(&m.selected[i], half)
+			}
+			m.multiplySparse(F16, sum, &m.wideA, &m.wideLong, &m.half)
+			continue
+		}
+		widen(m.wideB[:], m.b[:], op.B, half, 2)
 		m.multiply(F16, sum, &m.wideA, &m.wideB)
 	}
 	for j := range N {
@@ -33,16 +42,27 @@ func (m *memory) multiplyBytes(op Op) {
 	m.d, m.c = m.c, m.d
 }
 
-// widen makes f16 of the elements of 8 bits of which k/2 is even, or odd if half is 1.
-func widen(dst, src []hopper.Row, t Type, half int) {
+// widen makes f16 of every second run of elements of 8 bits, 2 or 4, the second ones if half is 1.
+func widen(dst, src []hopper.Row, t Type, half, run int) {
 	wide := &halves[t]
 	for i := range dst {
-		to, from := &dst[i], src[i][2*half:]
+		to, from := &dst[i], src[i][run*half:]
 		for k := 0; k < len(to)/2; k += 2 {
-			binary.LittleEndian.PutUint16(to[2*k:], wide[from[2*k]])
-			binary.LittleEndian.PutUint16(to[2*k+2:], wide[from[2*k+1]])
+			at := k + k&^(run-1)
+			binary.LittleEndian.PutUint16(to[2*k:], wide[from[at]])
+			binary.LittleEndian.PutUint16(to[2*k+2:], wide[from[at+1]])
 		}
 	}
+}
+
+// halfOf returns what is left of s if only every second chunk is stored, the second ones if half is 1, and nothing else
+// of B is there.
+func halfOf(s *hopper.Selection, half int) (h hopper.Selection) {
+	for k := range words {
+		chunk := k / 2
+		h[k] = uint8(4*chunk) + s[2*(2*chunk+half)+k%2]%4
+	}
+	return h
 }
 
 // halves are the f16 of each byte, by its type.

@@ -1,7 +1,8 @@
 // Package mma is mma.sync, the matrix instruction of one warp (PTX ISA 9.1, section 9.7.14.5), as a Hopper GPU computes
 // it, bit for bit: which instructions there are ([Op]), where the elements of their operands lie in registers
-// ([Fragment]), and what they make of them ([Warp.MMA]). The recordings of an H200 are replayed by the tests. In a
-// kernel a warp of package sm executes it, on what ldmatrix has loaded.
+// ([Fragment]), and what they make of them ([Warp.MMA]); and mma.sp, the same with a sparse A ([Warp.MMASparse]). The
+// recordings of an H200 are replayed by the tests. In a kernel a warp of package sm executes both, on what ldmatrix has
+// loaded.
 //
 // One instruction computes D = A·B + C, all in registers. Of bf16 in m16n8k16 lane l has the elements of two rows of A,
 // of one column of B, at k = 2(l%4), the next, and eight further, and of two rows of D:
@@ -29,8 +30,17 @@
 //	s8, u8             s32         m8n8k16, m16n8k16, m16n8k32
 //	f64                f64         m8n8k4, m16n8k4, m16n8k8, m16n8k16
 //
+// and with a sparse A, of which half is stored (mma.sp, section 9.7.14.6; [Metadata] says which half, [Compress] makes
+// both), each with one to four selectors ([Op.Selectors]):
+//
+//	bf16               f32         m16n8k16, m16n8k32
+//	f16                f32, f16    m16n8k16, m16n8k32
+//	tf32               f32         m16n8k8, m16n8k16
+//	e4m3, e5m2         f32         m16n8k64
+//	s8, u8             s32         m16n8k32, m16n8k64
+//
 // Types of A and B that share a line may be mixed. What is not here: f16 in m8n8k4, which is for older GPUs, types of 4
-// bits and of one, rounding of f64 but to nearest even, and the sparse mma.sp.
+// bits and of one, and rounding of f64 but to nearest even.
 //
 // # Arithmetic
 //
@@ -42,6 +52,8 @@
 // even, the second adds to that those whose k/2 is odd, both by the rule of f16, with D's type. C is added last, and
 // that sum rounded to nearest even. So the bits are not those of wgmma, which keeps fewer.
 //
+// With a sparse A all this is so of what is stored and what that meets of B; k counts what is stored.
+//
 // Of f64 an element is a chain of fused multiply-adds, k ascending, each rounded to nearest even. Of several NaNs that
 // of B counts before the sum's, and that before A's; it is made quiet. The NaN of infinities is 0xfff8000000000000.
 package mma
@@ -51,5 +63,6 @@ package mma
 //	mma         Warp, and how registers become rows of operands
 //	arithmetic  elements of 8 and of 64 bits
 //	product     all others, by assembly or in plain Go
+//	sparse      Metadata, and what a sparse A meets of B
 //	fragment    which elements a lane has
 //	op          types, shapes, and which there are

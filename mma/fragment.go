@@ -15,23 +15,28 @@ import (
 // Lanes is the number of lanes of a warp.
 const Lanes = 32
 
-// A Fragment is how an operand lies in the registers of a warp (PTX 9.7.14.5.2 to 9.7.14.5.10). r[i][lane] is register
-// i of a lane, as ldmatrix loads them; an element of 64 bits takes two, the low half first, and smaller ones share one,
-// the first in its lowest bits. A lane has the same number of elements as any other.
+// A Fragment is how an operand lies in the registers of a warp (PTX 9.7.14.5.2 to 9.7.14.5.10, and 9.7.14.6.2).
+// r[i][lane] is register i of a lane, as ldmatrix loads them; an element of 64 bits takes two, the low half first, and
+// smaller ones share one, the first in its lowest bits. A lane has the same number of elements as any other.
 //
 // Methods panic if there is no such lane or element, or if r has fewer registers.
 type Fragment struct {
 	Type       Type
-	Rows, Cols int // M and K of A, K and N of B, M and N of C and D
+	Rows, Cols int // M and K of A, or half of K if A is sparse, K and N of B, M and N of C and D
 
 	columns bool // side by side are the elements of a column, as in B
 	run     int  // as many of which a lane has; see hopper.Place
 }
 
-// FragmentA returns how A lies in registers. Like FragmentB and FragmentD it panics if op is not valid.
+// FragmentA returns how A lies in registers, of a sparse A what is stored. Like FragmentB and FragmentD it panics if op
+// is not valid.
 func (op Op) FragmentA() Fragment {
 	op.check()
-	return Fragment{Type: op.A, Rows: op.Shape.M(), Cols: op.Shape.K(), run: max(1, 4/types[op.A].size)}
+	k := op.Shape.K()
+	if op.Sparse {
+		k /= 2
+	}
+	return Fragment{Type: op.A, Rows: op.Shape.M(), Cols: k, run: max(1, 4/types[op.A].size)}
 }
 
 // FragmentB returns how B lies in registers.

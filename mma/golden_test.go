@@ -8,14 +8,17 @@ import (
 	"example.com/leafhopper/mma"
 )
 
-// every returns all instructions that Validate accepts.
-func every() (ops []mma.Op) {
+// every returns all instructions that Validate accepts with a dense A.
+func every() []mma.Op { return all(mma.Op{}) }
+
+// all returns the instructions that Validate accepts and that are op otherwise.
+func all(op mma.Op) (ops []mma.Op) {
 	for shape := mma.M16N8K16; shape <= mma.M8N8K16; shape++ {
 		for a := mma.BF16; a <= mma.S32; a++ {
 			for b := mma.BF16; b <= mma.S32; b++ {
 				for d := mma.BF16; d <= mma.S32; d++ {
 					for _, saturate := range []bool{false, true} {
-						if op := (mma.Op{Shape: shape, A: a, B: b, D: d, Saturate: saturate}); op.Validate() == nil {
+						if op.Shape, op.A, op.B, op.D, op.Saturate = shape, a, b, d, saturate; op.Validate() == nil {
 							ops = append(ops, op)
 						}
 					}
@@ -26,22 +29,32 @@ func every() (ops []mma.Op) {
 	return ops
 }
 
+// sparse returns all instructions with a sparse A.
+func sparse() (ops []mma.Op) {
+	for _, op := range all(mma.Op{Sparse: true}) {
+		ordered := op
+		ordered.Ordered = true
+		ops = append(ops, op, ordered)
+	}
+	return ops
+}
+
 // Every instruction gives the bits that it gave on an H100.
 func TestGolden(t *testing.T) {
-	all, err := golden.Records("testdata/mma.txt.gz", golden.ParseMMAs)
+	records, err := golden.Records("testdata/mma.txt.gz", golden.ParseMMAs)
 	if err != nil {
 		t.Fatal(err)
 	}
 	recorded := map[string]int{}
-	for i := range all {
-		recorded[all[i].Op]++
-		if text, err := replay.MMA(&all[i]); text != "" || err != nil {
+	for i := range records {
+		recorded[records[i].Op]++
+		if text, err := replay.MMA(&records[i]); text != "" || err != nil {
 			t.Errorf("record %d: %s %v", i, text, err)
 		}
 	}
 	ops := every()
-	if len(all) != 272 || len(ops) != 52 || len(recorded) != len(ops) {
-		t.Errorf("%d records of %d instructions, want 272 of all %d, which are 52", len(all), len(recorded), len(ops))
+	if len(records) != 272 || len(ops) != 52 || len(recorded) != len(ops) {
+		t.Errorf("%d records of %d instructions, want 272 of all %d, which are 52", len(records), len(recorded), len(ops))
 	}
 	for _, op := range ops {
 		want := 8

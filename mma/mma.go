@@ -18,24 +18,18 @@ func (w *Warp) MMA(op Op, d, a, b [][Lanes]uint32) error {
 	if err := op.Validate(); err != nil {
 		return err
 	}
+	if op.Sparse {
+		return fmt.Errorf("mma: %v: MMASparse issues instructions with a sparse A, MMA those with a dense one", op)
+	}
 	fa, fb, fd := op.FragmentA(), op.FragmentB(), op.FragmentD()
-	for _, x := range [...]struct {
-		name string
-		Fragment
-		have int
-	}{{"A", fa, len(a)}, {"B", fb, len(b)}, {"C and D", fd, len(d)}} {
-		if x.have != x.Registers() {
-			return fmt.Errorf("mma: %v: %d registers of %s, want %d", op, x.have, x.name, x.Registers())
-		}
+	if err := op.checkRegisters(fa, fb, fd, len(a), len(b), len(d)); err != nil {
+		return err
 	}
 	if op.D == F64 {
 		multiplyDoubles(fa, fb, fd, d, a, b)
 		return nil
 	}
-	if w.memory == nil {
-		w.memory = newMemory(kernel)
-	}
-	m := w.memory
+	m := w.working()
 	fa.gather(m.a[:], a)
 	fb.gather(m.b[:], b)
 	m.load(fd, d)
@@ -48,24 +42,51 @@ func (w *Warp) MMA(op Op, d, a, b [][Lanes]uint32) error {
 	return nil
 }
 
-// The operands of an instruction: rows of A, and columns of B. What it has less of K than those is zero, which adds
-// nothing to a sum, and so are the rows that it has less.
+// checkRegisters reports an operand that has not as many registers as its fragment.
+func (op Op) checkRegisters(fa, fb, fd Fragment, a, b, d int) error {
+	for _, x := range [...]struct {
+		name string
+		Fragment
+		have int
+	}{{"A", fa, a}, {"B", fb, b}, {"C and D", fd, d}} {
+		if x.have != x.Registers() {
+			return fmt.Errorf("mma: %v: %d registers of %s, want %d", op, x.have, x.name, x.Registers())
+		}
+	}
+	return nil
+}
+
+// working returns the memory that instructions work in.
+func (w *Warp) working() *memory {
+	if w.memory == nil {
+		w.memory = newMemory(kernel)
+	}
+	return w.memory
+}
+
+// The operands of an instruction: rows of A, and columns of B, two rows each beside a sparse A. What it has less
+// of K than those is zero, which adds nothing to a sum, and so are the rows that it has less.
 type (
 	rows    [16]hopper.Row
 	columns [N]hopper.Row
+	longs   [2 * N]hopper.Row
 )
 
 // gather fills rows of A, or columns of B, whose elements have 32 bits at most.
 func (f Fragment) gather(rows []hopper.Row, r [][Lanes]uint32) {
 	clear(rows)
-	size := types[f.Type].size
+	size, per := types[f.Type].size, 1
+	if f.columns {
+		per = len(rows) / N
+	}
 	for i := range r {
 		outer, inner := f.coord(0, i*4/size)
+		first, at := outer*per+inner*size/len(hopper.Row{}), inner*size%len(hopper.Row{})
 		for lane, v := range r[i] {
 			if f.Type == TF32 {
 				v &^= 1<<13 - 1 // kernels would round
 			}
-			binary.LittleEndian.PutUint32(rows[outer+lane/4][(inner+lane%4*f.run)*size:], v)
+			binary.LittleEndian.PutUint32(rows[first+lane/4*per][at+lane%4*4:], v) // a register is a run
 		}
 	}
 }

@@ -16,7 +16,7 @@ var bf16K16 = mma.Op{Shape: mma.M16N8K16, A: mma.BF16, B: mma.BF16, D: mma.F32}
 // Every element of an operand lies in one place, where Index finds it, and elements of 8 to 64 bits do not disturb
 // their neighbours.
 func TestFragments(t *testing.T) {
-	for _, op := range every() {
+	for _, op := range append(every(), sparse()...) {
 		for name, f := range map[string]mma.Fragment{"A": op.FragmentA(), "B": op.FragmentB(), "D": op.FragmentD()} {
 			r := f.Make()
 			bits := func(row, col int) uint64 {
@@ -64,6 +64,10 @@ func TestFragmentCoord(t *testing.T) {
 		{"mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64", mma.Op.FragmentA, 16,
 			[][2]int{{3, 1}, {11, 1}, {3, 5}, {11, 5}, {3, 9}, {11, 9}, {3, 13}, {11, 13}}},
 		{"m16n8k4.row.col.f64.f64.f64.f64", mma.Op.FragmentB, 2, [][2]int{{1, 3}}},
+		{"mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", mma.Op.FragmentA, 2,
+			[][2]int{{3, 2}, {3, 3}, {11, 2}, {11, 3}}},
+		{"mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32", mma.Op.FragmentB, 4,
+			[][2]int{{1, 3}, {5, 3}, {9, 3}, {13, 3}}},
 		{"m16n8k4.row.col.f64.f64.f64.f64", mma.Op.FragmentD, 8, [][2]int{{3, 2}, {3, 3}, {11, 2}, {11, 3}}},
 	} {
 		op, err := mma.Parse(c.op)
@@ -122,11 +126,21 @@ func TestErrors(t *testing.T) {
 		{"m16n8k64.row.col.s32.s4.s4.s32", "none of the instructions here"},
 		{"xm16n8k16.row.col.f32.f16.f16.f32", "none of the instructions here"},
 		{"m16n8k16.row.col.f32.f16", "is no instruction"},
+		{"m16n8k64.row.col.s32.s8.s8.s32", "the shapes of s8 times s8 are m8n8k16 or m16n8k16 or m16n8k32"},
+		{"mma.sp.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32",
+			"the shapes of f16 times f16 with a sparse A are m16n8k16 or m16n8k32"},
+		{"mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.f16.e4m3.e4m3.f16",
+			"D is f16, sums of e4m3 times e4m3 with a sparse A are f32"},
+		{"mma.sp::ordered.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "is no instruction"},
 	} {
 		if _, err := mma.Parse(c.text); err == nil || !strings.Contains(err.Error(), c.want) ||
 			!strings.HasPrefix(err.Error(), "mma: ") {
 			t.Errorf("Parse(%q): %v, want %q", c.text, err, c.want)
 		}
+	}
+	if err := (mma.Op{A: mma.F16, B: mma.F16, D: mma.F16, Ordered: true}).Validate(); err == nil ||
+		!strings.Contains(err.Error(), "ordered metadata exist only for a sparse A") {
+		t.Error(err)
 	}
 	bad := mma.Op{Shape: 9, A: 11}
 	if s := bad.String(); s != "Shape(9).row.col.Type(0).Type(11).Type(0).Type(0)" {

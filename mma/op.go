@@ -61,6 +61,7 @@ const (
 	M16N8K4
 	M16N8K8
 	M16N8K32
+	M16N8K64
 	M8N8K4
 	M8N8K16
 )
@@ -73,6 +74,7 @@ var shapes = [...]struct {
 	M16N8K4:  {"m16n8k4", 16, 4},
 	M16N8K8:  {"m16n8k8", 16, 8},
 	M16N8K32: {"m16n8k32", 16, 32},
+	M16N8K64: {"m16n8k64", 16, 64},
 	M8N8K4:   {"m8n8k4", 8, 4},
 	M8N8K16:  {"m8n8k16", 8, 16},
 }
@@ -102,47 +104,83 @@ type Op struct {
 	D     Type // and of C
 	// Saturate is .satfinite: the sum is clamped to s32 and does not wrap. For integers only.
 	Saturate bool
+	// Sparse is .sp: of A only half the elements are stored, which K counts twice. MMASparse sets it.
+	Sparse bool
+	// Ordered is .sp::ordered_metadata: of two places of a chunk the first is the smaller. For a sparse A only.
+	Ordered bool
 }
 
-// String returns the instruction as PTX writes it, without mma.sync.aligned.
+const (
+	denseName   = "mma.sync.aligned."
+	sparseName  = "mma.sp.sync.aligned."
+	orderedName = "mma.sp::ordered_metadata.sync.aligned."
+)
+
+// String returns the instruction as PTX writes it, without mma.sync.aligned if A is not sparse.
 func (op Op) String() string {
+	name := ""
+	switch {
+	case op.Ordered:
+		name = orderedName
+	case op.Sparse:
+		name = sparseName
+	}
 	sat := ""
 	if op.Saturate {
 		sat = ".satfinite"
 	}
-	return fmt.Sprintf("%v.row.col%s.%v.%v.%v.%v", op.Shape, sat, op.D, op.A, op.B, op.D)
+	return fmt.Sprintf("%s%v.row.col%s.%v.%v.%v.%v", name, op.Shape, sat, op.D, op.A, op.B, op.D)
 }
 
-// families are what is multiplied with each other: any two types of in, with any sum and in any shape.
-var families = [...]struct {
+// A family is what is multiplied with each other: any two types of in, with any sum and in any shape.
+type family struct {
 	in, sums []Type
 	shapes   []Shape
-}{
-	{[]Type{BF16}, []Type{F32}, []Shape{M16N8K8, M16N8K16}},
-	{[]Type{F16}, []Type{F32, F16}, []Shape{M16N8K8, M16N8K16}},
-	{[]Type{TF32}, []Type{F32}, []Shape{M16N8K4, M16N8K8}},
-	{[]Type{E4M3, E5M2}, []Type{F32, F16}, []Shape{M16N8K16, M16N8K32}},
-	{[]Type{S8, U8}, []Type{S32}, []Shape{M8N8K16, M16N8K16, M16N8K32}},
-	{[]Type{F64}, []Type{F64}, []Shape{M8N8K4, M16N8K4, M16N8K8, M16N8K16}},
 }
 
-// Validate reports what of op no instruction of compute capability 9.0 has (PTX 9.7.14.5.14).
+var (
+	families = []family{
+		{[]Type{BF16}, []Type{F32}, []Shape{M16N8K8, M16N8K16}},
+		{[]Type{F16}, []Type{F32, F16}, []Shape{M16N8K8, M16N8K16}},
+		{[]Type{TF32}, []Type{F32}, []Shape{M16N8K4, M16N8K8}},
+		{[]Type{E4M3, E5M2}, []Type{F32, F16}, []Shape{M16N8K16, M16N8K32}},
+		{[]Type{S8, U8}, []Type{S32}, []Shape{M8N8K16, M16N8K16, M16N8K32}},
+		{[]Type{F64}, []Type{F64}, []Shape{M8N8K4, M16N8K4, M16N8K8, M16N8K16}},
+	}
+	sparseFamilies = []family{
+		{[]Type{BF16}, []Type{F32}, []Shape{M16N8K16, M16N8K32}},
+		{[]Type{F16}, []Type{F32, F16}, []Shape{M16N8K16, M16N8K32}},
+		{[]Type{TF32}, []Type{F32}, []Shape{M16N8K8, M16N8K16}},
+		{[]Type{E4M3, E5M2}, []Type{F32}, []Shape{M16N8K64}},
+		{[]Type{S8, U8}, []Type{S32}, []Shape{M16N8K32, M16N8K64}},
+	}
+)
+
+// Validate reports what of op no instruction of compute capability 9.0 has (PTX 9.7.14.5.14 and, of a sparse A,
+// 9.7.14.6.3).
 func (op Op) Validate() error {
-	for _, f := range families {
+	all, with := families, ""
+	if op.Sparse {
+		all, with = sparseFamilies, " with a sparse A"
+	}
+	for i := range all {
+		f := &all[i]
 		if !slices.Contains(f.in, op.A) || !slices.Contains(f.in, op.B) {
 			continue
 		}
 		switch {
 		case !slices.Contains(f.sums, op.D):
-			return fmt.Errorf("mma: %v: D is %v, sums of %v times %v are %v", op, op.D, op.A, op.B, list(f.sums))
+			return fmt.Errorf("mma: %v: D is %v, sums of %v times %v%s are %v", op, op.D, op.A, op.B, with, list(f.sums))
 		case !slices.Contains(f.shapes, op.Shape):
-			return fmt.Errorf("mma: %v: the shapes of %v times %v are %v", op, op.A, op.B, list(f.shapes))
+			return fmt.Errorf("mma: %v: the shapes of %v times %v%s are %v", op, op.A, op.B, with, list(f.shapes))
 		case op.Saturate && op.D != S32:
 			return fmt.Errorf("mma: %v: .satfinite exists only for integer types, %v is floating-point", op, op.D)
+		case op.Ordered && !op.Sparse:
+			return fmt.Errorf("mma: %v: ordered metadata exist only for a sparse A", op)
 		}
 		return nil
 	}
-	return fmt.Errorf("mma: %v: nothing multiplies %v by %v", op, op.A, op.B)
+	return fmt.Errorf("mma: %v: nothing multiplies %v by %v%s", op, op.A, op.B, with)
 }
 
 // list writes names as a choice.
@@ -155,11 +193,13 @@ func list[T fmt.Stringer](all []T) string {
 }
 
 // Parse returns the instruction that PTX writes so, such as m16n8k16.row.col.f32.bf16.bf16.f32, with or without
-// mma.sync.aligned before it.
+// mma.sync.aligned before it, or with mma.sp.sync.aligned or mma.sp::ordered_metadata.sync.aligned.
 func Parse(text string) (Op, error) {
-	text = strings.TrimPrefix(text, "mma.sync.aligned.")
-	words := strings.Split(text, ".")
-	op := Op{Saturate: len(words) == 8 && words[3] == "satfinite"}
+	text = strings.TrimPrefix(text, denseName)
+	rest, ordered := strings.CutPrefix(text, orderedName)
+	rest, sparse := strings.CutPrefix(rest, sparseName)
+	words := strings.Split(rest, ".")
+	op := Op{Saturate: len(words) == 8 && words[3] == "satfinite", Sparse: ordered || sparse, Ordered: ordered}
 	if op.Saturate {
 		words = slices.Delete(words, 3, 4)
 	}

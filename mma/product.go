@@ -18,6 +18,11 @@ type memory struct {
 	panelA, panelB []byte       // for the kernel
 	before         []uint32     // C in f32, for it
 	plainA, plainB hopper.Panel // for plain Go
+
+	// Beside a sparse A: B, what the rows of A meet of it, or of half of it, and what one of them has met.
+	long, wideLong longs
+	selected, half selections
+	met            hopper.Panel
 }
 
 // kernel is the assembly, nil if there is none. It multiplies the transpose of B by that of A, 8 rows by 16 columns.
@@ -74,5 +79,16 @@ func (m *memory) multiply(in, sum Type, a *rows, b *columns) {
 		for i, u := range m.d {
 			m.d[i] = hopper.ToF16(u)
 		}
+	}
+}
+
+// multiplySparse is multiply with a sparse A. Every row of it meets another B.
+func (m *memory) multiplySparse(in, sum Type, a *rows, b *longs, met *selections) {
+	spec := hopper.SpecOf(types[in].format, types[in].format, types[sum].format)
+	m.plainB.PackRows(spec.B, b[:], false)
+	for row := range a {
+		m.met.Select(&m.plainB, &met[row])
+		m.plainA.PackRows(spec.A, a[row:row+1], false)
+		spec.Multiply(m.d[row:], m.pitch, &m.met, &m.plainA)
 	}
 }

@@ -106,7 +106,7 @@
 // when the context ends, and a deferred Unlock lets all end, Launch says who had the turn.
 //
 // Sources: CUDA C++ Programming Guide; PTX ISA 9.1, sections 9.7.9.6 (shuffles), 9.7.9.25 to 9.7.9.28 (copies),
-// 9.7.13 (barriers, fences and atomics), 9.7.14.5 (mma, ldmatrix, stmatrix) and 9.7.15 (wgmma);
+// 9.7.13 (barriers, fences and atomics), 9.7.14.5 (mma, ldmatrix, stmatrix), 9.7.14.6 (mma.sp) and 9.7.15 (wgmma);
 // libcu++ (barrier, pipeline, memcpy_async).
 package sm
 
@@ -116,7 +116,7 @@ package sm
 //	cluster, runner, wait, queue, poll the CTAs that run together; their goroutines, which wait, or try in vain
 //	deadlock, stop, fault, site        why a launch ends: nobody can go on, the context has ended, a fault; lines of code
 //	schedule, flight, switch, explore  under Check: who has the turn, copies under way, and the order that a fault takes
-//	array, atomic, matrix              accesses of shared memory; ldmatrix, stmatrix and mma.sync
+//	array, atomic, matrix              accesses of shared memory; ldmatrix, stmatrix, mma.sync and mma.sp
 //	barrier, mbar, pipeline            the operations of mbarriers, and what each of them is; cuda::pipeline
 //	named, cluster_barrier             __syncthreads and barrier.sync; barrier.cluster and grid.sync
 //	warp, shuffle, registers           what lanes do together; setmaxnreg

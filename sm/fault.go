@@ -40,7 +40,8 @@ const (
 	RuleStart
 	// RuleWGMMA: wgmma.mma_async is issued and waited for as PTX 9.7.15 defines it.
 	RuleWGMMA
-	// RuleMMA: mma.sync is an instruction that there is, of as many registers as it has (PTX 9.7.14.5).
+	// RuleMMA: mma.sync is an instruction that there is, of as many registers as it has (PTX 9.7.14.5); so is mma.sp, of
+	// metadata and a selector that PTX defines (9.7.14.6).
 	RuleMMA
 	// RulePipeline: cuda::pipeline is used as libcu++ defines it.
 	RulePipeline

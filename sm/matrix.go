@@ -62,8 +62,20 @@ func (w *Warp) StoreMatrixTrans(row func(lane int) Region, r [][warpSize]uint32)
 // nor load or store matrices.
 func (w *Warp) MMA(op mma.Op, d, a, b [][warpSize]uint32) {
 	w.enter("MMA")
+	w.multiply(func(m *mma.Warp) error { return m.MMA(op, d, a, b) })
+}
+
+// MMASparse is MMA with a sparse A, of which the half is in a (mma.sp, PTX 9.7.14.6). meta says which half, in the
+// lanes that selector names; see [mma.Warp.MMASparse].
+func (w *Warp) MMASparse(op mma.Op, d, a, b [][warpSize]uint32, meta *mma.Metadata, selector int) {
+	w.enter("MMASparse")
+	w.multiply(func(m *mma.Warp) error { return m.MMASparse(op, d, a, b, meta, selector) })
+}
+
+// multiply has the warp execute an instruction.
+func (w *Warp) multiply(instruction func(m *mma.Warp) error) {
 	start := w.cta.launch.Trace.now()
-	err := w.cta.mma[w.Rank()].MMA(op, d, a, b)
+	err := instruction(&w.cta.mma[w.Rank()])
 	w.cta.launch.Trace.multiplied(&w.agent, start)
 	if err != nil {
 		w.failWith(err, RuleMMA, "%s", says(err))

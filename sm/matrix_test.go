@@ -223,6 +223,67 @@ func TestMMA(t *testing.T) {
 	}
 }
 
+// TestWarpMMASparse multiplies a compressed matrix.
+func TestWarpMMASparse(t *testing.T) {
+	op := mma.Op{Shape: mma.M16N8K32, A: mma.S8, B: mma.S8, D: mma.S32, Sparse: true}
+	fa, fb, fd := op.FragmentA(), op.FragmentB(), op.FragmentD()
+	element := func(row, k int) int8 { // two of four neighbours, which differ from row to row and chunk to chunk
+		if at := (k - row - k/4) & 3; at == 0 || at == 1+row%3 {
+			return int8(row + k + 1)
+		}
+		return 0
+	}
+	var dense []int8
+	for i := range fa.Rows * op.Shape.K() {
+		dense = append(dense, element(i/op.Shape.K(), i%op.Shape.K()))
+	}
+	values, meta, err := mma.Compress(op, dense, op.Shape.K())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := fd.Make()
+	cfg := block(32)
+	cfg.Reset = func() { clear(d) }
+	kernel := func(b *sm.Block) {
+		b.Start(sm.Warps(0, 1, func(w *sm.Warp) {
+			x, y := fa.Make(), fb.Make()
+			for i, v := range values {
+				lane, e := fa.Index(i/fa.Cols, i%fa.Cols)
+				fa.SetBits(x, lane, e, uint64(uint8(v)))
+			}
+			for k := range fb.Rows {
+				for col := range fb.Cols {
+					lane, e := fb.Index(k, col)
+					fb.SetFloat32(y, lane, e, float32(k-3*col))
+				}
+			}
+			for selector := range op.Selectors() {
+				w.MMASparse(op, d, x, y, &meta[0], selector)
+			}
+		}))
+	}
+	var tr sm.Trace
+	cfg.Trace = &tr
+	if err := launch(t, cfg, kernel); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(readTrace(t, &tr), "CTA (0,0,0), warp 0", "mma"); n != 2 {
+		t.Errorf("%d instructions in the trace, want 2", n)
+	}
+	for row := range fd.Rows {
+		for col := range fd.Cols {
+			want := 0
+			for k := range fb.Rows {
+				want += 2 * int(element(row, k)) * (k - 3*col)
+			}
+			lane, i := fd.Index(row, col)
+			if got := int32(fd.Bits(d, lane, i)); got != int32(want) {
+				t.Fatalf("row %d, column %d is %d, want %d", row, col, got, want)
+			}
+		}
+	}
+}
+
 // TestMatrixMisuse has what PTX leaves undefined, or no instruction does, in each mode; and what is known under Check.
 func TestMatrixMisuse(t *testing.T) {
 	var r [4][32]uint32
@@ -265,6 +326,14 @@ func TestMatrixMisuse(t *testing.T) {
 		{"no instruction", func(w *sm.Warp, x *sm.Array[uint16]) {
 			w.MMA(mma.Op{A: mma.BF16, B: mma.F16, D: mma.F32}, r[:], r[:], r[:2])
 		}, sm.RuleMMA, false, []string{": MMA: m16n8k16.row.col.f32.bf16.f16.f32: nothing multiplies bf16 by f16"}},
+		{"a selector", func(w *sm.Warp, x *sm.Array[uint16]) {
+			op := mma.Op{Shape: mma.M16N8K32, A: mma.BF16, B: mma.BF16, D: mma.F32}
+			w.MMASparse(op, r[:], r[:], r[:], new(mma.Metadata), 2)
+		}, sm.RuleMMA, false, []string{": MMASparse: mma.sp.", "k32.row.col.f32.bf16.bf16.f32: sparsity selector 2"}},
+		{"metadata", func(w *sm.Warp, x *sm.Array[uint16]) {
+			op := mma.Op{Shape: mma.M16N8K32, A: mma.BF16, B: mma.BF16, D: mma.F32}
+			w.MMASparse(op, r[:], r[:], r[:], new(mma.Metadata), 1)
+		}, sm.RuleMMA, false, []string{": metadata of row 0, chunk 0 (lane 2, bits 0 to 3) is 0b0000, must be two"}},
 		{"no element", func(w *sm.Warp, x *sm.Array[uint16]) {
 			f := mma.Op{Shape: mma.M16N8K8, A: mma.BF16, B: mma.BF16, D: mma.F32}.FragmentD()
 			f.SetBits(r[:], 31, 4, 1)

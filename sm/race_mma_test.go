@@ -24,6 +24,9 @@ var multipliers = map[string]func(m *meetings) sm.Part{
 				} {
 					w.MMA(op, op.FragmentD().Make(), op.FragmentA().Make(), op.FragmentB().Make())
 				}
+				op := mma.Op{Shape: mma.M16N8K64, A: mma.E4M3, B: mma.E4M3, D: mma.F32, Sparse: true}
+				_, meta, _ := mma.Compress(op, make([]uint8, 16*64), 64)
+				w.MMASparse(op, op.FragmentD().Make(), op.FragmentA().Make(), op.FragmentB().Make(), &meta[0], 0)
 			})
 		})
 	},
