@@ -59,6 +59,31 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// TestExplainTransposes wants tall products by few columns to be those of the transpose where that is faster.
+func TestExplainTransposes(t *testing.T) {
+	if asm.Named("avx512").StreamRows(asm.F32, false) == 0 {
+		t.Skip("without assembly no kernel streams B")
+	}
+	for q, want := range map[gemm.Question]bool{
+		{N: 16, Type: asm.F32, TransA: true}:  true,
+		{N: 17, Type: asm.F32, TransA: true}:  false,
+		{N: 16, Type: asm.BF16, TransA: true}: true,
+		{N: 8, Type: asm.F64, TransA: true}:   true,
+		{N: 9, Type: asm.F64, TransA: true}:   false,
+		{N: 16, Type: asm.F32}:                true,
+		{N: 4, Type: asm.F32, Kernel: "go"}:   false,
+	} {
+		q.M, q.K, q.Workers, q.Machine, q.Out = 1000, 1100, 1, "zen4", asm.F32
+		if q.Type == asm.F64 {
+			q.Out = asm.F64
+		}
+		text, err := gemm.Explain(q)
+		if got := strings.Contains(text, " as its transpose, "); err != nil || got != want {
+			t.Errorf("%+v: the transpose is %v, want %v (%v)\n%s", q, got, want, err, text)
+		}
+	}
+}
+
 // TestExplainBatch wants a line on how workers compute a batch, and then one of its products as they do.
 func TestExplainBatch(t *testing.T) {
 	for want, q := range map[string]gemm.Question{

@@ -75,7 +75,7 @@ func testFewColumns[O gemm.Output, I gemm.Element](t *testing.T) {
 		turned := 0
 		for i, tc := range []struct{ m, n, k int }{
 			{1024, 2, 256}, {1030, 3, 513}, {333, 4, 1100}, {521, 8, 1031}, {2100, 16, 520}, {900, 7, 300},
-			{128, 16, 300},
+			{700, 13, 900}, {128, 16, 300},
 		} {
 			s := size(tc.m, tc.n, tc.k)
 			s.seed, s.ta, s.tb, s.tc = uint64(i), i%4 == 2, i%3 == 1, i%5 == 3

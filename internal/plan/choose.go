@@ -52,10 +52,17 @@ func (q *Problem) Alone(c Crowd) bool {
 
 const FewColumns, TallLeast = 16, streamMin // most columns, and least elements of A, for which to look at the transpose
 
-// BeatsTranspose reports whether q, of few rows, is faster than its transpose, whose panels of B are mostly padding: if
-// kernels stream its B, 1.1 to 4.5 times on a Zen 4 and in float32 1.7 to 3.1 times on an Emerald Rapids, 0.9 to 1.6 on
-// 16 workers (gemmbench compare -size 1024x2x256,...,100000x2x300). By AMX tiles of an A in rows are faster.
+// BeatsTranspose reports whether q, of few rows, is faster than its transpose, whose panels of B are mostly padding. By
+// a B in rows, with sums of a line of a cache at most, 9 to 16 rows are 1.1 to 2.1 times as fast in the mean on a Zen 4
+// and on one worker of an Emerald Rapids, on 16 1.0 to 1.4 (gemmbench compare -m 512,1000,2048,10000 -n 9,12,16 -k
+// 256,1000,2048 -trans TN); by one along K, if kernels stream it, 1.1 to 4.5 times and in float32 1.7 to 3.1, on 16 0.9
+// to 1.6 (-size 1024x2x256,...,100000x2x300), but with AMX tiles of an A in rows are faster.
 func (q *Problem) BeatsTranspose() bool {
-	return q.M <= q.On.streamed[q.FormB] && q.streams() && q.N >= 8*q.M && q.K >= 256 &&
-		q.N*q.K >= streamMin<<(q.M/8) && (q.FormB == InRows || q.On.FetchRows == 0)
+	switch {
+	case q.N < 8*q.M || q.K < 256:
+		return false
+	case q.FormB == InRows:
+		return q.M*q.Kernel.Word <= LineBytes && q.Kernel.StreamRows(q.ElemB, false) > 0 && q.N*q.K >= streamMin
+	}
+	return q.M <= q.On.streamed[AlongK] && q.streams() && q.On.FetchRows == 0 && q.N*q.K >= streamMin<<(q.M/8)
 }
