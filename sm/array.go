@@ -165,7 +165,7 @@ func (a *Array[T]) touch(g *agent, op string, i, n int, how manner) {
 		if how&writes != 0 {
 			p = pipeStore
 		}
-		g.banked(op, a.decl, a.offset+i*size, n*size, p)
+		g.banked(op, a.decl, a.offset+i*size, n*size, n == 1, p)
 	}
 	if h := g.run.history; h != nil {
 		g.access(a.cta, a.offset+i*size, n*size, h.note(g.mark(), op, how))

@@ -180,7 +180,7 @@ func modify[T Number](t *Thread, a *Array[T], op string, how manner, f func(old 
 		}
 		a.touch(&t.agent, op, 0, 1, how&^looks|generic|combines)
 		if t.cta.banks != nil && t.cta == a.cta {
-			t.banked(op, a.decl, a.offset, size, pipeOf[T](op, how))
+			t.banked(op, a.decl, a.offset, size, true, pipeOf[T](op, how))
 		}
 	}
 	old, changed := swap(&a.data[0], f)

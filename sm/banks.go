@@ -44,7 +44,8 @@ import (
 // stores, each of its threads does; of several elements nobody knows which are whose, and they are not counted.
 //
 // Read and Write of several elements by a thread are as few instructions as there can be, of 1, 2, 4, 8 or 16 bytes at
-// multiples of that, such as nvcc makes of a loop over float4.
+// multiples of that, such as nvcc makes of a loop over float4. An element is one, or those of its size's largest such
+// divisor: of 12 bytes, a float3, three of 4.
 //
 // For lanes that lag behind up to 1,024 requests of a line are kept. What comes then is not counted, for no lane, until
 // all meet: [BankLine.Skipped] says how many requests that are.

@@ -133,6 +133,14 @@ var conflicts = []conflict{
 		"Read of x: 6 requests, 24 wavefronts, 4.0 each, 1.3 at best (3-way)", // of 4 bytes, 8 and 4
 		"Read of x: 2 requests, 8 wavefronts, 4.0 each, 4.0 at best",
 	}},
+	{"float3", block(32), words(64, func(t *sm.Thread, x *sm.Array[[3]float32]) {
+		x.Load(t, t.Lane())
+		t.SyncThreads()
+		x.Store(t, t.Lane(), [3]float32{})
+	}), []string{
+		"Load of x: 3 requests, 3 wavefronts, 1.0 each, 1.0 at best",
+		"Store of x: 3 requests, 3 wavefronts, 1.0 each, 1.0 at best",
+	}},
 	{"the same word", block(64), words(4096, func(t *sm.Thread, x *sm.Array[uint8]) {
 		x.Load(t, 5)
 		x.Load(t, t.Lane()/2)

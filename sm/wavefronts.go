@@ -275,11 +275,12 @@ func (c *cta) newBanks() []warpBanks {
 	return banks
 }
 
-// banked counts an access by g of bytes of an array of its CTA.
-func (g *agent) banked(op string, array *declaration, from, bytes int, p pipe) {
+// banked counts an access by g of bytes of an array of its CTA: of an element, or of several, which need not be divided
+// in the same way in all lanes.
+func (g *agent) banked(op string, array *declaration, from, bytes int, element bool, p pipe) {
 	for end := from + bytes; from < end && p != pipeNone; {
 		size := vectorBytes
-		for from%size != 0 || size > end-from {
+		for from%size != 0 || size > end-from || element && bytes%size != 0 {
 			size /= 2
 		}
 		s, word := bankSite{g.run.site, op, array, p, size}, uint16(from/bankBytes)
