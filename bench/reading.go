@@ -152,8 +152,12 @@ func readDepths(g []*Result) string {
 	b.WriteString(".")
 	rounds := min(len(g[0].Samples), len(best.Samples))
 	if rounds < enoughRounds {
-		fmt.Fprintf(&b, " %s are too few to tell depths apart; from %d on (-count) there is a %.3g %% interval.",
-			plural(rounds, "round"), enoughRounds, 100*Confidence)
+		few := fmt.Sprintf("%d rounds are", rounds)
+		if rounds == 1 {
+			few = "1 round is"
+		}
+		fmt.Fprintf(&b, " %s too few to tell depths apart; from %d on (-count) there is a %.3g %% interval.",
+			few, enoughRounds, 100*Confidence)
 		return b.String()
 	}
 	var same, faster, slower []string
