@@ -8,7 +8,7 @@ import (
 )
 
 // A Warp issues instructions. It belongs to one goroutine, which stands for the 32 threads, and keeps the memory, some
-// kilobytes, that they work in. The zero value is ready.
+// kilobytes, that they work in, which copies of it share. The zero value is ready.
 type Warp struct{ memory *memory }
 
 // MMA is mma.sync: D = A·B + C, where d holds C before and D after. r[i][lane] is register i of a lane in d, a and b,

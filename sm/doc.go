@@ -114,7 +114,8 @@ package sm
 //
 //	launch, block, start, agent        Config; what a CTA declares; which agents it starts, and what those are
 //	cluster, runner, wait, queue, poll the CTAs that run together; their goroutines, which wait, or try in vain
-//	deadlock, stop, fault, site        why a launch ends: nobody can go on, the context has ended, a fault; lines of code
+//	deadlock, stop, fault              why a launch ends: nobody can go on, the context has ended, a fault
+//	site, frames_*                     lines of code; the stack and the goroutine that an operation is called on
 //	schedule, flight, switch, explore  under Check: who has the turn, copies under way, and the order that a fault takes
 //	array, atomic, matrix              accesses of shared memory; ldmatrix, stmatrix, mma.sync and mma.sp
 //	barrier, mbar, pipeline            the operations of mbarriers, and what each of them is; cuda::pipeline
