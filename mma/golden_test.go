@@ -39,7 +39,7 @@ func sparse() (ops []mma.Op) {
 	return ops
 }
 
-// Every instruction gives the bits that it gave on an H100.
+// Every instruction gives the bits that it gave on an H200.
 func TestGolden(t *testing.T) {
 	records, err := golden.Records("testdata/mma.txt.gz", golden.ParseMMAs)
 	if err != nil {

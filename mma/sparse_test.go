@@ -12,7 +12,7 @@ import (
 	"example.com/leafhopper/mma"
 )
 
-// Every instruction with a sparse A gives the bits that it gave on a GPU, with every selector.
+// Every instruction with a sparse A gives the bits that it gave on an H200, with every selector.
 func TestSparseGolden(t *testing.T) {
 	records, err := golden.Records("testdata/mma_sp.txt.gz", golden.ParseSparseMMAs)
 	if err != nil {

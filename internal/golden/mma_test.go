@@ -25,3 +25,22 @@ func TestMMASyncs(t *testing.T) {
 		{strings.Repeat("0000000b", 32), strings.Repeat("0000000b", 17*32)},
 	})
 }
+
+func TestSparseMMASyncs(t *testing.T) {
+	name, registers, _ := strings.Cut(syncRow, " ")
+	meta := strings.Repeat("0000000e", 31) + "0000000f"
+	row := "mma.sp.sync.aligned." + name + " 3 " + meta + " " + registers
+	got, err := ParseSparseMMAs([]byte(row + "\n"))
+	if err != nil || len(got) != 1 {
+		t.Fatal(len(got), err)
+	}
+	r := got[0]
+	if r.Op != "mma.sp.sync.aligned."+name || r.Selector != 3 || r.Meta[0] != 14 || r.Meta[31] != 15 || len(r.A) != 2 ||
+		r.A[1][0] != 16 || r.B[0][1] != 11 || r.C[3][31] != 12 || r.D[0][7] != 13 {
+		t.Errorf("the record is %+v", r)
+	}
+	refuses(t, ParseSparseMMAs, row, [][2]string{
+		{" 3 ", " 4 "}, {" 3 ", " "}, {" 3 ", " x "}, {"0000000f ", " "}, {"0000000f ", "0000000f0000000f "},
+		{"0000000f ", "0000000g "}, {".row", ".col"}, {"0000000b ", "000000b "},
+	})
+}
