@@ -318,29 +318,10 @@ func (r *Report) failureLines() []string {
 	var lines []string
 	for _, f := range r.Failures() {
 		kernel := f.Kernel
-		if f.SplitK > 1 {
-			kernel += fmt.Sprintf(", splitk %d", f.SplitK)
-		}
-		if f.Promotion > 0 {
-			kernel += fmt.Sprintf(", promotion %d", f.Promotion)
-		}
-		if f.Scales != "" {
-			kernel += ", scales " + f.Scales
-		}
-		if f.Bias {
-			kernel += ", bias"
-		}
-		if f.Activation != "" {
-			kernel += ", " + f.Activation
-		}
-		if f.Prepacked {
-			kernel += ", prepacked"
-		}
-		if f.Callers > 1 {
-			kernel += fmt.Sprintf(", %d callers", f.Callers)
-		}
-		if f.Batch > 1 {
-			kernel += fmt.Sprintf(", batch %d", f.Batch)
+		for _, a := range axes {
+			if _, ok := usual[a.name]; ok && a.asked(&f) {
+				kernel += ", " + a.name + " " + a.cell(&f)
+			}
 		}
 		lines = append(lines, fmt.Sprintf("FAILED: %dx%dx%d %s to %s %s, depth %s, %s, kernel %s: %s",
 			f.M, f.N, f.K, f.DType, f.Out, f.Trans, depthCell(&f), plural(f.Workers, "worker"), kernel, f.Failure))
