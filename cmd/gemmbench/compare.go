@@ -22,7 +22,6 @@ type compareFlags struct {
 	minTime           time.Duration
 	verify, cold      bool
 	cpuprofile, trace string
-	given             map[string]bool // flags
 }
 
 // Without a size what is compared is one product that all machines can make: many short
@@ -33,11 +32,10 @@ const (
 )
 
 func setupCompare(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) error {
-	f := &compareFlags{given: map[string]bool{}}
+	f := new(compareFlags)
 	f.declareAll(fs)
 	return func(ctx context.Context, stdout, stderr io.Writer) error {
-		fs.Visit(func(fl *flag.Flag) { f.given[fl.Name] = true })
-		f.setDefaults()
+		f.setDefaults(fs)
 		return f.run(ctx, stdout, stderr)
 	}
 }
@@ -63,14 +61,16 @@ func (f *compareFlags) declareAll(fs *flag.FlagSet) {
 }
 
 // setDefaults sets those flags whose default hangs on whether there is a size.
-func (f *compareFlags) setDefaults() {
+func (f *compareFlags) setDefaults(fs *flag.FlagSet) {
 	if f.sized() {
 		return
 	}
-	if !f.given["count"] {
+	given := map[string]bool{}
+	fs.Visit(func(fl *flag.Flag) { given[fl.Name] = true })
+	if !given["count"] {
 		f.count = defaultRounds
 	}
-	if !f.given["min-time"] {
+	if !given["min-time"] {
 		f.minTime = defaultMinTime
 	}
 }

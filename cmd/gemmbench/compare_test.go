@@ -339,13 +339,12 @@ func TestCompareDefaults(t *testing.T) {
 		"-size 64 -count 10 -m 20": {count: 10, minTime: bench.DefaultMinTime},
 	} {
 		fs := flag.NewFlagSet("compare", flag.ContinueOnError)
-		f := &compareFlags{given: map[string]bool{}}
+		f := new(compareFlags)
 		f.declareAll(fs)
 		if err := fs.Parse(strings.Fields(args)); err != nil {
 			t.Fatal(err)
 		}
-		fs.Visit(func(fl *flag.Flag) { f.given[fl.Name] = true })
-		if f.setDefaults(); f.count != want.count || f.minTime != want.minTime {
+		if f.setDefaults(fs); f.count != want.count || f.minTime != want.minTime {
 			t.Errorf("%q: %d rounds of %v, want %d of %v", args, f.count, f.minTime, want.count, want.minTime)
 		}
 	}

@@ -110,13 +110,6 @@ func unknown(list string) int {
 	return slices.IndexFunc(asm.Names(list), func(name string) bool { return asm.Named(name) == nil })
 }
 
-func (l *kernelList) write(w io.Writer, format string) error {
-	if format == "json" {
-		return cli.WriteJSON(w, l)
-	}
-	return writeKernels(w, l)
-}
-
 // A choice is what a product asks for.
 type choice struct {
 	arith asm.Arithmetic
@@ -175,7 +168,10 @@ func kernelInfos(chosen map[choice]*asm.Kernel) []kernelInfo {
 	return infos
 }
 
-func writeKernels(w io.Writer, l *kernelList) error {
+func (l *kernelList) write(w io.Writer, format string) error {
+	if format == "json" {
+		return cli.WriteJSON(w, l)
+	}
 	if l.Pin != "" {
 		fmt.Fprintf(w, "%s\n\n", l.Pin)
 	}

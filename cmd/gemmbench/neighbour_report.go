@@ -74,49 +74,40 @@ func (r *neighbourReport) write(w io.Writer, format string) error {
 	}
 	m := r.Machine
 	fmt.Fprintf(w, "%s, GOMAXPROCS %d, %s; %s\n", m.CPU, m.GOMAXPROCS, workersLine(m), r.DType)
+	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
 	if len(r.Sleepers) > 0 {
-		fmt.Fprintf(w, "\nsleeper: a goroutine sleeps 1 ms, beside products back to back; "+
+		fmt.Fprintf(t, "\nsleeper: a goroutine sleeps 1 ms, beside products back to back; "+
 			"at most %v in the median, %v for 99 of 100\n\n", sleepMedianBar, sleepTailBar)
-		t := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
 		fmt.Fprintln(t, "beside\tGFLOP/s\tmedian\t99 of 100\tlongest\t\t")
-		for _, s := range r.Sleepers {
-			beside, speed := "nothing", "-"
-			if s.M > 0 {
-				beside, speed = shapeName(s.M, s.N, s.K), fmt.Sprintf("%.1f", s.GFLOPS)
-			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t\n", beside, speed,
-				shortTime(s.Median), shortTime(s.P99), shortTime(s.Longest), verdict(s.Passed, true))
+	}
+	for _, s := range r.Sleepers {
+		beside, speed := "nothing", "-"
+		if s.M > 0 {
+			beside, speed = shapeName(s.M, s.N, s.K), fmt.Sprintf("%.1f", s.GFLOPS)
 		}
-		if err := t.Flush(); err != nil {
-			return err
-		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t\n", beside, speed,
+			shortTime(s.Median), shortTime(s.P99), shortTime(s.Longest), verdict(s.Passed, true))
 	}
 	if len(r.Burns) > 0 {
-		fmt.Fprintf(w, "\nburn: one call every %v; "+
+		fmt.Fprintf(t, "\nburn: one call every %v; "+
 			"a helper's processor time is at most %.1f times the time in calls\n\n",
 			time.Duration(r.Pause*1e9), burnBar)
-		t := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
 		fmt.Fprintln(t, "product\tcall\tone worker\thelpers' cores\tof the time in calls\t\t")
-		for _, b := range r.Burns {
-			fmt.Fprintf(t, "%s\t%s\t%s\t%.2f\t%.2f\t%s\t\n", shapeName(b.M, b.N, b.K),
-				shortTime(b.Call), shortTime(b.Alone), b.Helpers, b.Ratio, verdict(b.Passed, true))
-		}
-		if err := t.Flush(); err != nil {
-			return err
-		}
+	}
+	for _, b := range r.Burns {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.2f\t%.2f\t%s\t\n", shapeName(b.M, b.N, b.K),
+			shortTime(b.Call), shortTime(b.Alone), b.Helpers, b.Ratio, verdict(b.Passed, true))
 	}
 	if len(r.Crowds) > 0 {
-		fmt.Fprintf(w, "\ncallers: so many multiply at once; "+
+		fmt.Fprintf(t, "\ncallers: so many multiply at once; "+
 			"at least %.2f of one worker each, if they are as many as processors\n\n", callersBar)
-		t := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
 		fmt.Fprintln(t, "product\tcallers\tGFLOP/s\tone worker each\tratio\t\t")
-		for _, c := range r.Crowds {
-			fmt.Fprintf(t, "%s\t%d\t%.1f\t%.1f\t%.2f\t%s\t\n", shapeName(c.M, c.N, c.K),
-				c.Callers, c.GFLOPS, c.Alone, c.Ratio, verdict(c.Passed, c.Barred))
-		}
-		return t.Flush()
 	}
-	return nil
+	for _, c := range r.Crowds {
+		fmt.Fprintf(t, "%s\t%d\t%.1f\t%.1f\t%.2f\t%s\t\n", shapeName(c.M, c.N, c.K),
+			c.Callers, c.GFLOPS, c.Alone, c.Ratio, verdict(c.Passed, c.Barred))
+	}
+	return t.Flush()
 }
 
 func shapeName(m, n, k int) string {

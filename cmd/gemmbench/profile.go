@@ -11,9 +11,12 @@ import (
 )
 
 // profiles are the files that -cpuprofile and -trace ask for; nil where they do not.
-type profiles struct {
-	cpu, execution, timeline *profile
-	stop                     func() // what writes to cpu
+type profiles struct{ cpu, execution, timeline *profile }
+
+// A profile is a file of a flag.
+type profile struct {
+	*cli.File
+	flag string
 }
 
 // executionFile and timelineFile are the two files of -trace FILE. FILE may end in .json, as
@@ -34,8 +37,7 @@ const timelineExt = ".json"
 
 // openProfiles opens all files, and starts the CPU profile if all can be opened.
 func (f *compareFlags) openProfiles() (*profiles, error) {
-	ps := &profiles{stop: func() {}}
-	var opened []*profile
+	ps := new(profiles)
 	for _, p := range []struct {
 		to         **profile
 		flag, path string
@@ -49,25 +51,29 @@ func (f *compareFlags) openProfiles() (*profiles, error) {
 		}
 		file, err := cli.OpenFile(p.path)
 		if err != nil {
-			discard(opened)
+			ps.closeFiles() // which nobody has written to
 			return nil, cli.Usagef("compare: -%s: %w", p.flag, err)
 		}
 		*p.to = &profile{file, p.flag}
-		opened = append(opened, *p.to)
 	}
 	if ps.cpu != nil {
 		if err := pprof.StartCPUProfile(ps.cpu); err != nil {
-			discard(opened)
+			ps.closeFiles()
 			return nil, fmt.Errorf("compare: -cpuprofile: %w", err)
 		}
-		ps.stop = pprof.StopCPUProfile
 	}
 	return ps, nil
 }
 
 // close ends the CPU profile and closes all files. It returns the first error of the writes to each.
 func (ps *profiles) close() error {
-	ps.stop() // what writes to a file must end before the file is closed
+	if ps.cpu != nil {
+		pprof.StopCPUProfile() // what writes to a file must end before the file is closed
+	}
+	return ps.closeFiles()
+}
+
+func (ps *profiles) closeFiles() error {
 	var errs []error
 	for _, p := range []*profile{ps.cpu, ps.execution, ps.timeline} {
 		if p == nil {
@@ -78,17 +84,4 @@ func (ps *profiles) close() error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// A profile is a file of a flag.
-type profile struct {
-	*cli.File
-	flag string
-}
-
-// discard closes the files, which nobody has written to.
-func discard(ps []*profile) {
-	for _, p := range ps {
-		p.Close()
-	}
 }
