@@ -23,9 +23,8 @@ type output struct {
 	formats []string
 	command string
 	w       io.Writer
-	temp    *os.File // beside target, until it is renamed
-	target  string
-	direct  *os.File // a device or pipe, which cannot be renamed over
+	file    *os.File // that w is, unless that is standard output
+	target  string   // what file is renamed to; "" of a device or pipe, which cannot be renamed over
 }
 
 func (o *output) declare(fs *flag.FlagSet, formats ...string) {
@@ -45,44 +44,54 @@ func (o *output) open(stdout io.Writer) error {
 	if o.w = stdout; o.path == "" || o.path == "-" {
 		return nil
 	}
-	o.target = o.path
-	mode, old := fs.FileMode(0o666), false
-	if info, err := os.Stat(o.path); err == nil {
-		if info.IsDir() {
-			return cli.Usagef("%s: -o: %s is a directory", o.command, o.path)
+	if err := o.openFile(); err != nil {
+		o.discard()
+		return cli.Usagef("%s: -o: %w", o.command, err)
+	}
+	return nil
+}
+
+func (o *output) openFile() error {
+	target, mode := o.path, fs.FileMode(0o666)
+	info, err := os.Stat(o.path)
+	old := err == nil
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Lstat(o.path); err == nil {
+			return fmt.Errorf("%s is a link to a file that is not there", o.path)
 		}
+	case err != nil: // such as of a name that is too long
+		return err
+	case info.IsDir():
+		return fmt.Errorf("%s is a directory", o.path)
+	default:
 		f, err := os.OpenFile(o.path, os.O_WRONLY, 0)
 		if err != nil {
-			return cli.Usagef("%s: -o: %w", o.command, err)
+			return err
 		}
 		if !info.Mode().IsRegular() {
-			o.w, o.direct = f, f
+			o.w, o.file = f, f
 			return nil
 		}
 		f.Close()
-		mode, old = info.Mode().Perm(), true
-		if o.target, err = filepath.EvalSymlinks(o.path); err != nil {
-			return cli.Usagef("%s: -o: %w", o.command, err)
+		mode = info.Mode().Perm()
+		if target, err = filepath.EvalSymlinks(o.path); err != nil {
+			return err
 		}
-	} else if !errors.Is(err, fs.ErrNotExist) { // such as a name that is too long
-		return cli.Usagef("%s: -o: %w", o.command, err)
-	} else if _, err := os.Lstat(o.path); err == nil {
-		return cli.Usagef("%s: -o: %s is a link to a file that is not there", o.command, o.path)
 	}
-	f, err := createBeside(o.target, mode)
+	f, err := createBeside(target, mode)
 	if err == nil {
-		o.w, o.temp = f, f
+		o.w, o.file, o.target = f, f, target
 		if old {
 			err = f.Chmod(mode) // past the umask
 		}
 	}
+	// The name in the error is the temporary file's, which nobody asked for.
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+		err = pathErr.Err
+	}
 	if err != nil {
-		o.discard()
-		// The name in the error is the temporary file's, which nobody asked for.
-		if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-			err = pathErr.Err
-		}
-		return cli.Usagef("%s: -o: cannot write %s: %w", o.command, o.path, err)
+		return fmt.Errorf("cannot write %s: %w", o.path, err)
 	}
 	return nil
 }
@@ -97,13 +106,7 @@ func createBeside(target string, mode fs.FileMode) (*os.File, error) {
 // write writes the result with f and puts it in its place.
 func (o *output) write(f func(io.Writer) error) error {
 	err := f(o.w)
-	if o.direct != nil {
-		if cerr := o.direct.Close(); err == nil {
-			err = cerr
-		}
-		o.direct = nil
-	}
-	if o.temp != nil && err == nil {
+	if err == nil && o.file != nil {
 		err = o.commit()
 	}
 	if err != nil {
@@ -113,25 +116,26 @@ func (o *output) write(f func(io.Writer) error) error {
 }
 
 func (o *output) commit() error {
-	if err := o.temp.Close(); err != nil {
+	if err := o.file.Close(); err != nil {
 		return err
 	}
-	if err := os.Rename(o.temp.Name(), o.target); err != nil {
-		return err
+	if o.target != "" {
+		if err := os.Rename(o.file.Name(), o.target); err != nil {
+			return err
+		}
 	}
-	o.temp = nil
+	o.file = nil
 	return nil
 }
 
 // discard removes what open created, if write did not come to its end.
 func (o *output) discard() {
-	if o.temp != nil {
-		o.temp.Close()
-		os.Remove(o.temp.Name())
-		o.temp = nil
+	if o.file == nil {
+		return
 	}
-	if o.direct != nil {
-		o.direct.Close()
-		o.direct = nil
+	o.file.Close()
+	if o.target != "" {
+		os.Remove(o.file.Name())
 	}
+	o.file = nil
 }
