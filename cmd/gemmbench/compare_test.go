@@ -19,11 +19,7 @@ import (
 )
 
 func TestCompareJSON(t *testing.T) {
-	code, stdout, stderr := gemmbench(t, quick("-dtype", "bf16,f32", "-trans", "nt", "-beta", "0.5", "-format",
-		"json")...)
-	if code != cli.OK || stderr != "" {
-		t.Fatalf("exit status %d, stderr %q", code, stderr)
-	}
+	stdout := succeed(t, quick("-dtype", "bf16,f32", "-trans", "nt", "-beta", "0.5", "-format", "json")...)
 	doc := decode(t, stdout)
 	if len(doc.Results) != 4 || len(doc.Peak) == 0 || doc.Machine.Go == "" {
 		t.Fatalf("%s", stdout)
@@ -41,11 +37,8 @@ func TestCompareJSON(t *testing.T) {
 
 // TestCompareFloat64 wants f64 in every column, factors with all their bits, and results verified beside float32's.
 func TestCompareFloat64(t *testing.T) {
-	code, stdout, stderr := gemmbench(t, quick("-dtype", "f32,f64", "-alpha", "0.1", "-beta", "-0.3", "-prepacked",
+	stdout := succeed(t, quick("-dtype", "f32,f64", "-alpha", "0.1", "-beta", "-0.3", "-prepacked",
 		"false,true", "-format", "json")...)
-	if code != cli.OK || stderr != "" {
-		t.Fatalf("exit status %d, stderr %q", code, stderr)
-	}
 	results := decode(t, stdout).Results
 	if len(results) != 8 {
 		t.Fatalf("%d results, want 8", len(results))
@@ -63,18 +56,15 @@ func TestCompareFloat64(t *testing.T) {
 	for format, want := range map[string]string{
 		"table": "dtype f64, out f64", "csv": ",f64,f64,NN,", "benchfmt": "/dtype=f64/", "svg": "f64 to f64",
 	} {
-		if _, stdout, _ := gemmbench(t, quick("-dtype", "f64", "-format", format)...); !strings.Contains(stdout, want) {
+		if stdout := succeed(t, quick("-dtype", "f64", "-format", format)...); !strings.Contains(stdout, want) {
 			t.Errorf("%s without %q:\n%s", format, want, stdout)
 		}
 	}
 }
 
 func TestCompareHopper(t *testing.T) {
-	code, stdout, stderr := gemmbench(t, quick("-dtype", "bf16,f32", "-arith", "native,hopper", "-splitk", "1,2",
+	stdout := succeed(t, quick("-dtype", "bf16,f32", "-arith", "native,hopper", "-splitk", "1,2",
 		"-format", "json")...)
-	if code != cli.OK || stderr != "" {
-		t.Fatalf("exit status %d, stderr %q", code, stderr)
-	}
 	if n := strings.Count(stdout, `"arith": "hopper"`); n != 8 || strings.Count(stdout, `"arith": "native"`) != 4 ||
 		strings.Count(stdout, `"splitk": 2`) != 4 {
 		t.Errorf("%d of 12 results are in Hopper's arithmetic, want 8:\n%s", n, stdout)
@@ -90,23 +80,20 @@ func TestCompareHopper(t *testing.T) {
 			t.Errorf("result %d: kernel %s, error %v", i, r.Kernel, err)
 		}
 	}
-	code, stdout, stderr = gemmbench(t, quick("-arith", "hopper", "-kernel", "hopper-go")...)
-	if code != cli.OK || stderr != "" || !strings.Contains(stdout, "arith hopper") ||
+	stdout = succeed(t, quick("-arith", "hopper", "-kernel", "hopper-go")...)
+	if !strings.Contains(stdout, "arith hopper") ||
 		!strings.Contains(stdout, "measured peak of hopper-go") {
-		t.Errorf("exit status %d, stderr %q, stdout:\n%s", code, stderr, stdout)
+		t.Errorf("%s", stdout)
 	}
-	if _, stdout, _ = gemmbench(t, quick("-workers", "1")...); strings.Contains(stdout, "arith") ||
+	if stdout = succeed(t, quick("-workers", "1")...); strings.Contains(stdout, "arith") ||
 		strings.Contains(stdout, "splitk") {
 		t.Errorf("a word on the arithmetic without being asked:\n%s", stdout)
 	}
 }
 
 func TestCompareFP8(t *testing.T) {
-	code, stdout, stderr := gemmbench(t, quick("-dtype", "e4m3,e5m2", "-arith", "hopper", "-out", "f32,bf16",
+	stdout := succeed(t, quick("-dtype", "e4m3,e5m2", "-arith", "hopper", "-out", "f32,bf16",
 		"-prepacked", "false,true", "-format", "json")...)
-	if code != cli.OK || stderr != "" {
-		t.Fatalf("exit status %d, stderr %q", code, stderr)
-	}
 	results := decode(t, stdout).Results
 	if len(results) != 16 {
 		t.Fatalf("%d results, want 16", len(results))
@@ -120,11 +107,8 @@ func TestCompareFP8(t *testing.T) {
 }
 
 func TestComparePrepacked(t *testing.T) {
-	code, stdout, stderr := gemmbench(t, quick("-dtype", "bf16,f32", "-arith", "native,hopper", "-prepacked",
+	stdout := succeed(t, quick("-dtype", "bf16,f32", "-arith", "native,hopper", "-prepacked",
 		"false,true", "-format", "json")...)
-	if code != cli.OK || stderr != "" {
-		t.Fatalf("exit status %d, stderr %q", code, stderr)
-	}
 	for i, r := range decode(t, stdout).Results {
 		if r.Prepacked != (i/2%2 == 1) || !r.Verified {
 			t.Errorf("result %d: %+v", i, r)
@@ -132,25 +116,22 @@ func TestComparePrepacked(t *testing.T) {
 	}
 	for args, want := range map[string]int{"-prepacked": 2, "-prepacked=true": 2, "--prepacked true -workers 1": 2,
 		"-prepacked=false": 0, "-prepacked 0": 0, "-prepacked true,0": 2} {
-		_, stdout, stderr := gemmbench(t, quick(append(strings.Fields(args), "-format", "json")...)...)
+		stdout := succeed(t, quick(append(strings.Fields(args), "-format", "json")...)...)
 		if n := strings.Count(stdout, `"prepacked": true`); n != want {
-			t.Errorf("%s: %d prepacked results, want %d; stderr %q", args, n, want, stderr)
+			t.Errorf("%s: %d prepacked results, want %d", args, n, want)
 		}
 	}
-	if _, stdout, _ = gemmbench(t, quick("-prepacked")...); !strings.Contains(stdout, "prepacked true") {
+	if stdout = succeed(t, quick("-prepacked")...); !strings.Contains(stdout, "prepacked true") {
 		t.Errorf("no word on the packing:\n%s", stdout)
 	}
-	if _, stdout, _ = gemmbench(t, quick()...); strings.Contains(stdout, "prepacked") {
+	if stdout = succeed(t, quick()...); strings.Contains(stdout, "prepacked") {
 		t.Errorf("a word on the packing without being asked:\n%s", stdout)
 	}
 }
 
 func TestCompareCallers(t *testing.T) {
-	code, stdout, stderr := gemmbench(t, quick("-size", "64,200", "-depth", "0", "-callers", "1,3", "-workers", "1,2",
+	stdout := succeed(t, quick("-size", "64,200", "-depth", "0", "-callers", "1,3", "-workers", "1,2",
 		"-prepacked", "false,true", "-format", "json")...)
-	if code != cli.OK || stderr != "" {
-		t.Fatalf("exit status %d, stderr %q", code, stderr)
-	}
 	results := decode(t, stdout).Results
 	if len(results) != 16 {
 		t.Fatalf("%d results, want 16", len(results))
@@ -164,15 +145,15 @@ func TestCompareCallers(t *testing.T) {
 	if n := strings.Count(stdout, `"callers": 3`); n != 8 || strings.Contains(stdout, `"callers": 1`) {
 		t.Errorf("%d of 16 results are of 3 callers, want 8:\n%s", n, stdout)
 	}
-	if _, stdout, _ = gemmbench(t, quick("-callers", "2")...); !strings.Contains(stdout, "callers 2") ||
+	if stdout = succeed(t, quick("-callers", "2")...); !strings.Contains(stdout, "callers 2") ||
 		strings.Contains(stdout, "scaling") {
 		t.Errorf("want a word on the callers and none on scaling:\n%s", stdout)
 	}
-	if _, stdout, _ = gemmbench(t, quick("-workers", "1,2")...); strings.Contains(stdout, "callers") ||
+	if stdout = succeed(t, quick("-workers", "1,2")...); strings.Contains(stdout, "callers") ||
 		!strings.Contains(stdout, "scaling") {
 		t.Errorf("want the scaling and no word on callers:\n%s", stdout)
 	}
-	if _, stdout, _ = gemmbench(t, quick("-workers", "1")...); strings.Contains(stdout, "callers") ||
+	if stdout = succeed(t, quick("-workers", "1")...); strings.Contains(stdout, "callers") ||
 		strings.Contains(stdout, "scaling") {
 		t.Errorf("a word on callers or scaling without being asked:\n%s", stdout)
 	}
@@ -182,10 +163,7 @@ func TestCompareBatch(t *testing.T) {
 	args := func(more ...string) []string {
 		return append(quick("-depth", "0", "-batch", "1,3"), more...)
 	}
-	code, stdout, stderr := gemmbench(t, args("-callers", "2", "-prepacked", "-format", "json")...)
-	if code != cli.OK || stderr != "" {
-		t.Fatalf("exit status %d, stderr %q", code, stderr)
-	}
+	stdout := succeed(t, args("-callers", "2", "-prepacked", "-format", "json")...)
 	results := decode(t, stdout).Results
 	if len(results) != 2 {
 		t.Fatalf("%d results, want 2", len(results))
@@ -198,15 +176,15 @@ func TestCompareBatch(t *testing.T) {
 		}
 	}
 	for format, want := range map[string]string{"table": "   vs calls   ", "csv": ",batch,vs_calls,"} {
-		code, stdout, stderr := gemmbench(t, args("-format", format)...)
-		if code != cli.OK || stderr != "" || !strings.Contains(stdout, want) {
-			t.Errorf("%s: exit status %d, stderr %q, stdout without %q:\n%s", format, code, stderr, want, stdout)
+		stdout := succeed(t, args("-format", format)...)
+		if !strings.Contains(stdout, want) {
+			t.Errorf("%s: without %q:\n%s", format, want, stdout)
 		}
 	}
 	// Depths of a batch are no product whose workers could be drawn.
-	if code, stdout, _ := gemmbench(t, quick("-batch", "2")...); code != cli.OK || !strings.Contains(stdout, ", batch 2") ||
+	if stdout := succeed(t, quick("-batch", "2")...); !strings.Contains(stdout, ", batch 2") ||
 		strings.Contains(stdout, "One product of each") {
-		t.Errorf("exit status %d, stdout:\n%s", code, stdout)
+		t.Errorf("%s", stdout)
 	}
 }
 
@@ -218,9 +196,9 @@ func TestCompareFormats(t *testing.T) {
 		"benchfmt": "BenchmarkMultiply/dtype=bf16/m=64/n=64/k=64/depth=2/workers=1",
 		"svg":      "<title>Matrix products: 64×64×64, bf16 to f32, NN, 1 worker",
 	} {
-		code, stdout, stderr := gemmbench(t, quick("-format", format, "-workers", "1", "-verify=false", "-cold")...)
-		if code != cli.OK || stderr != "" || !strings.Contains(stdout, want) {
-			t.Errorf("%s: exit status %d, stderr %q, stdout without %q:\n%s", format, code, stderr, want, stdout)
+		stdout := succeed(t, quick("-format", format, "-workers", "1", "-verify=false", "-cold")...)
+		if !strings.Contains(stdout, want) {
+			t.Errorf("%s: without %q:\n%s", format, want, stdout)
 		}
 	}
 }
@@ -230,10 +208,7 @@ func TestCompareFormats(t *testing.T) {
 func TestCompareLanes(t *testing.T) {
 	for args, drawn := range map[string]bool{"": true, "-workers 1,2": false, "-depth 2": false,
 		"-format json": false} {
-		code, stdout, stderr := gemmbench(t, append(quick("-size", "300", "-count", "8"), strings.Fields(args)...)...)
-		if code != cli.OK || stderr != "" {
-			t.Fatalf("%s: exit status %d, stderr %q", args, code, stderr)
-		}
+		stdout := succeed(t, append(quick("-size", "300", "-count", "8"), strings.Fields(args)...)...)
 		for _, want := range []string{"One product of each depth", "\ndepth 2, worker 0",
 			"█ multiply  ▒ copy  · stall\n", "\nWhat the ring hid: "} {
 			if strings.Contains(stdout, want) != drawn {
@@ -249,7 +224,7 @@ func TestCompareLanes(t *testing.T) {
 
 // TestCompareSamples wants every sample in the formats for machines.
 func TestCompareSamples(t *testing.T) {
-	_, stdout, _ := gemmbench(t, quick("-count", "9", "-format", "json")...)
+	stdout := succeed(t, quick("-count", "9", "-format", "json")...)
 	doc := decode(t, stdout)
 	for i, r := range doc.Results {
 		if len(r.Samples) != 9 || (r.VsDepth1 != nil) != (i == 1) {
@@ -263,13 +238,13 @@ func TestCompareSamples(t *testing.T) {
 	if len(doc.Peak[0].Samples) != 10 {
 		t.Errorf("%+v", doc.Peak)
 	}
-	_, stdout, _ = gemmbench(t, quick("-count", "9", "-format", "csv")...)
+	stdout = succeed(t, quick("-count", "9", "-format", "csv")...)
 	records, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
 	if err != nil || len(records) != 3 || records[0][len(records[0])-1] != "samples" ||
 		len(strings.Fields(records[2][len(records[2])-1])) != 9 {
 		t.Errorf("%v in\n%s", err, stdout)
 	}
-	_, stdout, _ = gemmbench(t, quick("-count", "9", "-format", "benchfmt", "-depth", "0,2")...)
+	stdout = succeed(t, quick("-count", "9", "-format", "benchfmt", "-depth", "0,2")...)
 	if n := strings.Count(stdout, "\nBenchmarkMultiply/"); n != 18 || strings.Count(stdout, "/depth=auto/") != 9 {
 		t.Errorf("%d lines of 18 samples, 9 of them with depth=auto:\n%s", n, stdout)
 	}
@@ -279,10 +254,7 @@ func TestCompareSamples(t *testing.T) {
 func TestCompareTrace(t *testing.T) {
 	for _, name := range []string{"t", "u.json"} {
 		path := filepath.Join(t.TempDir(), name)
-		code, _, stderr := gemmbench(t, quick("-trace", path)...)
-		if code != cli.OK || stderr != "" {
-			t.Fatalf("exit status %d, stderr %q", code, stderr)
-		}
+		succeed(t, quick("-trace", path)...)
 		base := strings.TrimSuffix(path, ".json")
 		if data, err := os.ReadFile(base); err != nil || !bytes.HasPrefix(data, []byte("go 1.")) ||
 			!bytes.Contains(data, []byte("multiply")) {

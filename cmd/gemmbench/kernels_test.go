@@ -11,14 +11,10 @@ import (
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bench"
-	"example.com/leafhopper/internal/cli"
 )
 
 func TestKernelsCommand(t *testing.T) {
-	code, stdout, stderr := gemmbench(t, "kernels", "-format", "json")
-	if code != cli.OK || stderr != "" {
-		t.Fatalf("exit status %d, stderr %q", code, stderr)
-	}
+	stdout := succeed(t, "kernels", "-format", "json")
 	var doc struct {
 		Machine bench.Machine
 		Kernels []kernelInfo
@@ -51,10 +47,7 @@ func TestKernelsCommand(t *testing.T) {
 			}
 		}
 	}
-	code, stdout, stderr = gemmbench(t, "kernels")
-	if code != cli.OK || stderr != "" {
-		t.Fatalf("exit status %d, stderr %q", code, stderr)
-	}
+	stdout = succeed(t, "kernels")
 	for _, k := range asm.Kernels() {
 		if !strings.Contains(stdout, "\n"+k.Name+":\n") {
 			t.Errorf("no word on %s in\n%s", k.Name, stdout)

@@ -21,42 +21,39 @@ func gemmbench(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), err.String()
 }
 
+// succeed runs the command, which must do without a word on standard error, and returns its output.
+func succeed(t *testing.T, args ...string) (stdout string) {
+	t.Helper()
+	code, stdout, stderr := gemmbench(t, args...)
+	if code != cli.OK || stderr != "" {
+		t.Fatalf("%q: exit status %d, stderr %q", args, code, stderr)
+	}
+	return stdout
+}
+
 // quick are arguments that measure as little as possible.
 func quick(args ...string) []string {
 	return append([]string{"-size", "64", "-count", "1", "-min-time", "1us", "-depth", "1,2"}, args...)
 }
 
-type document struct {
-	Machine bench.Machine
-	Peak    []bench.PeakResult
-	Results []bench.Result
-	Load    bench.Load
-}
-
-func decode(t *testing.T, data string) (doc document) {
+func decode(t *testing.T, data string) (rep bench.Report) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(data))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&doc); err != nil {
+	if err := d.Decode(&rep); err != nil {
 		t.Fatalf("%v in %s", err, data)
 	}
-	return doc
+	return rep
 }
 
 func TestPeakCommand(t *testing.T) {
-	code, stdout, stderr := gemmbench(t, "peak", "-kernel", "go", "-workers", "1", "-count", "1", "-format", "json")
-	if code != cli.OK || stderr != "" {
-		t.Fatalf("exit status %d, stderr %q", code, stderr)
-	}
+	stdout := succeed(t, "peak", "-kernel", "go", "-workers", "1", "-count", "1", "-format", "json")
 	doc := decode(t, stdout)
 	if len(doc.Peak) != 1 || doc.Peak[0].Kernel != "go" || doc.Peak[0].Workers != 1 || doc.Peak[0].GFLOPS <= 0 ||
 		doc.Results == nil {
 		t.Errorf("%s", stdout)
 	}
-	code, stdout, stderr = gemmbench(t, "peak", "-dtype", "f64", "-workers", "1", "-count", "1", "-format", "json")
-	if code != cli.OK || stderr != "" {
-		t.Fatalf("exit status %d, stderr %q", code, stderr)
-	}
+	stdout = succeed(t, "peak", "-dtype", "f64", "-workers", "1", "-count", "1", "-format", "json")
 	var got, want []string
 	for _, p := range decode(t, stdout).Peak {
 		got = append(got, p.Kernel)
@@ -83,26 +80,24 @@ func TestPeakCommand(t *testing.T) {
 			}
 		}
 	}
-	if _, stdout, _ = gemmbench(t, "peak", "-kernel", "hopper-go", "-workers", "1", "-count",
-		"1"); !strings.Contains(stdout, "hopper-go") {
-		t.Errorf("%s", stdout)
-	}
-	if _, stdout, _ = gemmbench(t, "peak", "-kernel", "auto,go", "-workers", "1", "-count",
-		"2"); !strings.Contains(stdout, "per worker") {
-		t.Errorf("%s", stdout)
+	for kernels, want := range map[string]string{"hopper-go": "hopper-go", "auto,go": "per worker"} {
+		stdout := succeed(t, "peak", "-kernel", kernels, "-workers", "1", "-count", "2")
+		if !strings.Contains(stdout, want) {
+			t.Errorf("-kernel %s: no %q in\n%s", kernels, want, stdout)
+		}
 	}
 }
 
 func TestInfoCommand(t *testing.T) {
-	code, stdout, _ := gemmbench(t, "info")
-	if code != cli.OK || !strings.Contains(stdout, "caches") || !strings.Contains(stdout, "by default, for ") ||
-		!strings.Contains(stdout, asm.KernelEnv) {
-		t.Errorf("exit status %d:\n%s", code, stdout)
+	stdout := succeed(t, "info")
+	for _, want := range []string{"caches", "by default, for ", asm.KernelEnv} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("no %q in\n%s", want, stdout)
+		}
 	}
-	code, stdout, _ = gemmbench(t, "info", "-format", "json")
-	if doc := decode(t, stdout); code != cli.OK || doc.Machine.GOMAXPROCS < 1 || doc.Machine.Workers < 1 ||
-		doc.Machine.WorkersBy == "" {
-		t.Errorf("exit status %d:\n%s", code, stdout)
+	m := decode(t, succeed(t, "info", "-format", "json")).Machine
+	if m.GOMAXPROCS < 1 || m.Workers < 1 || m.WorkersBy == "" {
+		t.Errorf("%+v", m)
 	}
 	for want, m := range map[string]bench.Machine{
 		"4 physical, 8 logical, GOMAXPROCS 8": {Cores: 4, Threads: 8, GOMAXPROCS: 8},

@@ -17,11 +17,7 @@ import (
 func neighbourOf(t *testing.T, args ...string) (rep neighbourReport) {
 	t.Helper()
 	args = append([]string{"neighbour", "-duration", "50ms", "-format", "json"}, args...)
-	code, stdout, stderr := gemmbench(t, args...)
-	if code != cli.OK || stderr != "" {
-		t.Fatalf("exit status %d, stderr %q", code, stderr)
-	}
-	d := json.NewDecoder(strings.NewReader(stdout))
+	d := json.NewDecoder(strings.NewReader(succeed(t, args...)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&rep); err != nil {
 		t.Fatal(err)
@@ -110,10 +106,7 @@ func TestNeighbourParts(t *testing.T) {
 		rep.Burns[0].Calls < 1 {
 		t.Errorf("%+v", rep)
 	}
-	code, stdout, _ := gemmbench(t, "neighbour", "-size", "32", "-callers", "3", "-duration", "50ms", "-dtype", "f16")
-	if code != cli.OK {
-		t.Errorf("exit status %d", code)
-	}
+	stdout := succeed(t, "neighbour", "-size", "32", "-callers", "3", "-duration", "50ms", "-dtype", "f16")
 	for _, want := range []string{"sleeper: ", "beside", "nothing", "burn: one call every 150µs", "helpers' cores",
 		"callers: ", "32³", "one worker each", "by default, for "} {
 		if !strings.Contains(stdout, want) {

@@ -231,9 +231,8 @@ func TestHelp(t *testing.T) {
 		"kernels -help":  "-format",
 		"info -h":        "-format",
 	} {
-		code, stdout, stderr := gemmbench(t, strings.Fields(args)...)
-		if code != cli.OK || stderr != "" || !strings.Contains(stdout, want) {
-			t.Errorf("%s: exit status %d, stderr %q, stdout without %q:\n%s", args, code, stderr, want, stdout)
+		if stdout := succeed(t, strings.Fields(args)...); !strings.Contains(stdout, want) {
+			t.Errorf("%s: without %q:\n%s", args, want, stdout)
 		}
 	}
 }
@@ -244,7 +243,7 @@ func TestDepthNames(t *testing.T) {
 		"help":         "it compares ring depths on",
 		"help compare": "list of ring depths, in stages; 0 leaves the choice to the engine",
 	} {
-		if _, stdout, _ := gemmbench(t, strings.Fields(args)...); !strings.Contains(stdout, want) ||
+		if stdout := succeed(t, strings.Fields(args)...); !strings.Contains(stdout, want) ||
 			strings.Contains(stdout, "queue") {
 			t.Errorf("%s: want %q and no queue:\n%s", args, want, stdout)
 		}
@@ -255,10 +254,9 @@ func TestDepthNames(t *testing.T) {
 func TestExplainBatch(t *testing.T) {
 	const line = "batch    64 products, each one worker's, in 32 slabs for 2 workers\n"
 	args := []string{"explain", "64", "-dtype", "f32", "-machine", "zen4", "-workers"}
-	_, one, _ := gemmbench(t, append(args, "1", "-batch", "1")...)
-	if code, stdout, stderr := gemmbench(t, append(args, "2", "-batch", "64")...); code != cli.OK || stderr != "" ||
-		one == "" || stdout != line+one {
-		t.Errorf("exit status %d, stderr %q, stdout:\n%s\nwant %sand\n%s", code, stderr, stdout, line, one)
+	one := succeed(t, append(args, "1", "-batch", "1")...)
+	if stdout := succeed(t, append(args, "2", "-batch", "64")...); one == "" || stdout != line+one {
+		t.Errorf("%s\nwant %sand\n%s", stdout, line, one)
 	}
 }
 
@@ -267,18 +265,14 @@ func TestExplainKernel(t *testing.T) {
 	for names, same := range map[string]bool{"go GO": true, "go gobf16": false} {
 		var said []string
 		for _, name := range strings.Fields(names) {
-			code, stdout, stderr := gemmbench(t, "explain", "64", "-kernel", name)
-			if code != cli.OK || stderr != "" {
-				t.Errorf("-kernel %s: exit status %d, stderr %q", name, code, stderr)
-			}
-			said = append(said, stdout)
+			said = append(said, succeed(t, "explain", "64", "-kernel", name))
 		}
 		if (said[0] == said[1]) != same {
 			t.Errorf("%s: %q", names, said)
 		}
 	}
-	_, best, _ := gemmbench(t, "explain", "64")
-	if code, stdout, _ := gemmbench(t, "explain", "64", "-kernel", "auto"); code != cli.OK || stdout != best {
-		t.Errorf("-kernel auto: exit status %d, %q, without %q", code, stdout, best)
+	best := succeed(t, "explain", "64")
+	if stdout := succeed(t, "explain", "64", "-kernel", "auto"); stdout != best {
+		t.Errorf("-kernel auto: %q, without %q", stdout, best)
 	}
 }

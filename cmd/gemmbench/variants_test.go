@@ -81,7 +81,7 @@ func TestVariants(t *testing.T) {
 		Depth: 0, Workers: 3, Callers: 1, Kernel: "go", Tile: [3]int{64, 32, 16}, Prepacked: true,
 	}
 	if got[511] != want {
-		t.Errorf("last variant %+v\nwant %+v", got[255], want)
+		t.Errorf("last variant %+v\nwant %+v", got[511], want)
 	}
 	want = bench.Variant{
 		Workload: bench.Workload{M: 8, N: 8, K: 8, In: asm.F32, Out: asm.BF16, TransB: true, Alpha: 2, Beta: -1,
@@ -349,6 +349,8 @@ func TestFit(t *testing.T) {
 	}{
 		{"-depth 1,2", 1024, func(size int) bool { return size == 1024 }, ""},
 		{"-depth 1 -callers 4096", 1 << 16, func(size int) bool { return size < 1<<16 }, ""}, // each with 16 GiB of C
+		{"-depth 1 -dtype f32 -kernel gobf16", 512, nil,
+			`compare: size 512, chosen for want of -size: asm: kernel "gobf16" does not multiply f32`},
 	} {
 		vs, err := parseAxes(t, test.args).variants()
 		if err != nil {
@@ -361,8 +363,7 @@ func TestFit(t *testing.T) {
 		if _, usage := errors.AsType[cli.UsageError](err); usage != (test.want != "") || usage &&
 			!strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want %q", test.args, err, test.want)
-		}
-		if err == nil && (!test.fits(size) || vs[0].M != size || vs[len(vs)-1].K != size) {
+		} else if !usage && (!test.fits(size) || vs[0].M != size || vs[len(vs)-1].K != size) {
 			t.Errorf("%s: size %d from %d, in %+v", test.args, size, test.from, vs[0])
 		}
 	}
