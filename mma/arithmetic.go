@@ -99,6 +99,12 @@ func (op Op) add(x, c uint32) uint32 {
 	return uint32(float16.Fromfloat32(sum))
 }
 
+// multiplyBits multiplies bits, and adds the products.
+func (m *memory) multiplyBits(op Op) {
+	spec := hopper.IntSpec{Bits: hopper.BitOp(op.BitOp)}
+	spec.Multiply(m.d, m.pitch, m.b[:], m.a[:op.Shape.M()])
+}
+
 // multiplyDoubles multiplies elements of 64 bits: a chain of fused multiply-adds, k ascending.
 func multiplyDoubles(fa, fb, fd Fragment, d, a, b [][Lanes]uint32) {
 	var rows [16][16]uint64

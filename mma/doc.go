@@ -28,6 +28,7 @@
 //	tf32               f32         m16n8k4, m16n8k8
 //	e4m3, e5m2         f32, f16    m16n8k16, m16n8k32
 //	s8, u8             s32         m8n8k16, m16n8k16, m16n8k32
+//	b1                 s32         m8n8k128, m16n8k128, m16n8k256
 //	f64                f64         m8n8k4, m16n8k4, m16n8k8, m16n8k16
 //
 // and with a sparse A, of which half is stored (mma.sp, section 9.7.14.6; [Metadata] says which half, [Compress] makes
@@ -39,14 +40,15 @@
 //	e4m3, e5m2         f32         m16n8k64
 //	s8, u8             s32         m16n8k32, m16n8k64
 //
-// Types of A and B that share a line may be mixed. What is not here: f16 in m8n8k4, which is for older GPUs, types of 4
-// bits and of one, and rounding of f64 but to nearest even.
+// Types of A and B that share a line may be mixed; bits have two products ([BitOp]). What is not here: f16 in m8n8k4,
+// which is for older GPUs, types of 4 bits, and rounding of f64 but to nearest even.
 //
 // # Arithmetic
 //
 // Of bf16, f16 and tf32 every element of D is one fused sum, by the rule of wgmma with F = 25 (package wgmma has it),
 // however long K is. Of integers the sum is exact, and wraps, or is clamped if Saturate is set. The kernels of package
-// asm with Hopper's arithmetic compute it; where none runs, plain Go does.
+// asm with Hopper's arithmetic compute it; where none runs, plain Go does. Of bits the ones among the xor, or the and,
+// of A's and B's are added to C, which wraps.
 //
 // Floats of 8 bits have no such instruction: the compiler makes two of f16. The first sums the products whose k/2 is
 // even, the second adds to that those whose k/2 is odd, both by the rule of f16, with D's type. C is added last, and
@@ -61,7 +63,7 @@ package mma
 // The files, each before those that it uses:
 //
 //	mma         Warp, and how registers become rows of operands
-//	arithmetic  elements of 8 and of 64 bits
+//	arithmetic  elements of 8, of 64 and of one bit
 //	product     all others, by assembly or in plain Go
 //	sparse      Metadata, and what a sparse A meets of B
 //	fragment    which elements a lane has

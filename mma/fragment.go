@@ -15,7 +15,7 @@ import (
 // Lanes is the number of lanes of a warp.
 const Lanes = 32
 
-// A Fragment is how an operand lies in the registers of a warp (PTX 9.7.14.5.2 to 9.7.14.5.10, and 9.7.14.6.2).
+// A Fragment is how an operand lies in the registers of a warp (PTX 9.7.14.5.2 to 9.7.14.5.13, and 9.7.14.6.2).
 // r[i][lane] is register i of a lane, as ldmatrix loads them; an element of 64 bits takes two, the low half first, and
 // smaller ones share one, the first in its lowest bits. A lane has the same number of elements as any other.
 //
@@ -36,13 +36,13 @@ func (op Op) FragmentA() Fragment {
 	if op.Sparse {
 		k /= 2
 	}
-	return Fragment{Type: op.A, Rows: op.Shape.M(), Cols: k, run: max(1, 4/types[op.A].size)}
+	return Fragment{Type: op.A, Rows: op.Shape.M(), Cols: k, run: max(1, 32/types[op.A].width)}
 }
 
 // FragmentB returns how B lies in registers.
 func (op Op) FragmentB() Fragment {
 	op.check()
-	return Fragment{Type: op.B, Rows: op.Shape.K(), Cols: N, columns: true, run: max(1, 4/types[op.B].size)}
+	return Fragment{Type: op.B, Rows: op.Shape.K(), Cols: N, columns: true, run: max(1, 32/types[op.B].width)}
 }
 
 // FragmentD returns how C and D lie in registers.
@@ -61,7 +61,7 @@ func (op Op) check() {
 func (f Fragment) Elements() int { return f.Rows * f.Cols / Lanes }
 
 // Registers returns the number of 32-bit registers of a lane.
-func (f Fragment) Registers() int { return f.Elements() * types[f.Type].size / 4 }
+func (f Fragment) Registers() int { return f.Elements() * types[f.Type].width / 32 }
 
 // Make returns zeroed registers.
 func (f Fragment) Make() [][Lanes]uint32 { return make([][Lanes]uint32, f.Registers()) }
@@ -111,23 +111,23 @@ func (f Fragment) check(lane, i int) {
 // Bits returns the representation of element i of a lane.
 func (f Fragment) Bits(r [][Lanes]uint32, lane, i int) uint64 {
 	f.check(lane, i)
-	size := types[f.Type].size
-	if size == 8 {
+	width := types[f.Type].width
+	if width == 64 {
 		return uint64(r[2*i+1][lane])<<32 | uint64(r[2*i][lane])
 	}
-	return uint64(r[i*size/4][lane] >> (i * size % 4 * 8) & (1<<(8*size) - 1))
+	return uint64(r[i*width/32][lane] >> (i * width % 32) & (1<<width - 1))
 }
 
 // SetBits sets the representation of element i of a lane. Bits beyond its size are ignored.
 func (f Fragment) SetBits(r [][Lanes]uint32, lane, i int, v uint64) {
 	f.check(lane, i)
-	size := types[f.Type].size
-	if size == 8 {
+	width := types[f.Type].width
+	if width == 64 {
 		r[2*i][lane], r[2*i+1][lane] = uint32(v), uint32(v>>32)
 		return
 	}
-	mask, shift := uint32(1<<(8*size)-1), i*size%4*8
-	p := &r[i*size/4][lane]
+	mask, shift := uint32(1<<width-1), i*width%32
+	p := &r[i*width/32][lane]
 	*p = *p&^(mask<<shift) | uint32(v)&mask<<shift
 }
 
@@ -151,7 +151,7 @@ func (t Type) value(u uint64) float32 {
 		return fp8.E5M2(u).Float32()
 	case S8:
 		return float32(int8(u))
-	case U8:
+	case U8, B1:
 		return float32(u)
 	case S32:
 		return float32(int32(u))
@@ -183,6 +183,8 @@ func (t Type) bits(v float32) uint64 {
 		return clamp(v, math.MinInt8, math.MaxInt8)
 	case U8:
 		return clamp(v, 0, math.MaxUint8)
+	case B1:
+		return clamp(v, 0, 1)
 	case S32:
 		return clamp(v, math.MinInt32, math.MaxInt32)
 	case F64:

@@ -33,9 +33,12 @@ func (w *Warp) MMA(op Op, d, a, b [][Lanes]uint32) error {
 	fa.gather(m.a[:], a)
 	fb.gather(m.b[:], b)
 	m.load(fd, d)
-	if types[op.A].size == 1 {
+	switch types[op.A].width {
+	case 1:
+		m.multiplyBits(op)
+	case 8:
 		m.multiplyBytes(op)
-	} else {
+	default:
 		m.multiply(op.A, op.D, &m.a, &m.b)
 	}
 	m.store(fd, d)
@@ -75,13 +78,14 @@ type (
 // gather fills rows of A, or columns of B, whose elements have 32 bits at most.
 func (f Fragment) gather(rows []hopper.Row, r [][Lanes]uint32) {
 	clear(rows)
-	size, per := types[f.Type].size, 1
+	width, per := types[f.Type].width, 1
 	if f.columns {
 		per = len(rows) / N
 	}
 	for i := range r {
-		outer, inner := f.coord(0, i*4/size)
-		first, at := outer*per+inner*size/len(hopper.Row{}), inner*size%len(hopper.Row{})
+		outer, inner := f.coord(0, i*32/width)
+		bytes := inner * width / 8
+		first, at := outer*per+bytes/len(hopper.Row{}), bytes%len(hopper.Row{})
 		for lane, v := range r[i] {
 			if f.Type == TF32 {
 				v &^= 1<<13 - 1 // kernels would round

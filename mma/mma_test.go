@@ -43,7 +43,7 @@ func TestFragments(t *testing.T) {
 	}
 }
 
-// Places that PTX's formulas give, of each kind of layout (9.7.14.5.2 to 9.7.14.5.10).
+// Places that PTX's formulas give, of each kind of layout (9.7.14.5.2 to 9.7.14.5.13).
 func TestFragmentCoord(t *testing.T) {
 	const lane = 13 // of group 3, the second in it
 	for _, c := range []struct {
@@ -64,6 +64,12 @@ func TestFragmentCoord(t *testing.T) {
 		{"mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64", mma.Op.FragmentA, 16,
 			[][2]int{{3, 1}, {11, 1}, {3, 5}, {11, 5}, {3, 9}, {11, 9}, {3, 13}, {11, 13}}},
 		{"m16n8k4.row.col.f64.f64.f64.f64", mma.Op.FragmentB, 2, [][2]int{{1, 3}}},
+		{"m8n8k128.row.col.s32.b1.b1.s32.and.popc", mma.Op.FragmentA, 1, run(32, 0, 1, 3, 32)},
+		{"m16n8k256.row.col.s32.b1.b1.s32.xor.popc", mma.Op.FragmentA, 4, slices.Concat(run(32, 0, 1, 3, 32),
+			run(32, 0, 1, 11, 32), run(32, 0, 1, 3, 160), run(32, 0, 1, 11, 160))},
+		{"m16n8k256.row.col.s32.b1.b1.s32.and.popc", mma.Op.FragmentB, 2,
+			slices.Concat(run(32, 1, 0, 32, 3), run(32, 1, 0, 160, 3))},
+		{"m16n8k128.row.col.s32.b1.b1.s32.xor.popc", mma.Op.FragmentD, 4, [][2]int{{3, 2}, {3, 3}, {11, 2}, {11, 3}}},
 		{"mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", mma.Op.FragmentA, 2,
 			[][2]int{{3, 2}, {3, 3}, {11, 2}, {11, 3}}},
 		{"mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32", mma.Op.FragmentB, 4,
@@ -86,6 +92,14 @@ func TestFragmentCoord(t *testing.T) {
 	}
 }
 
+// run returns n places, the first of which is (row, col).
+func run(n, down, right, row, col int) (places [][2]int) {
+	for i := range n {
+		places = append(places, [2]int{row + i*down, col + i*right})
+	}
+	return places
+}
+
 // Numbers are rounded when they become elements.
 func TestFloat32(t *testing.T) {
 	ops := every()
@@ -96,6 +110,7 @@ func TestFloat32(t *testing.T) {
 		{mma.BF16, 1 + 0x3p-8, 1 + 0x1p-6}, {mma.F16, 65520, float32(math.Inf(1))}, {mma.TF32, 1 + 0x1p-11, 1},
 		{mma.E4M3, 17, 16}, {mma.E5M2, 9, 8}, {mma.F64, 0.1, 0.1}, {mma.F32, 0.1, 0.1},
 		{mma.S8, 2.5, 2}, {mma.S8, -1000, -128}, {mma.U8, -1, 0}, {mma.U8, 300, 255},
+		{mma.B1, 3, 1}, {mma.B1, 0.4, 0}, {mma.B1, -1, 0},
 		{mma.S32, 3e9, 1 << 31}, {mma.S32, -7, -7}, {mma.S32, float32(math.NaN()), 0},
 	} {
 		f := mma.Fragment{}
@@ -120,12 +135,18 @@ func TestErrors(t *testing.T) {
 		{"m16n8k16.row.col.f32.bf16.f16.f32", "nothing multiplies bf16 by f16"},
 		{"m16n8k16.row.col.f16.bf16.bf16.f16", "D is f16, sums of bf16 times bf16 are f32"},
 		{"m16n8k4.row.col.f32.f16.f16.f32", "the shapes of f16 times f16 are m16n8k8 or m16n8k16"},
-		{"m16n8k8.row.col.satfinite.f32.f16.f16.f32", ".satfinite exists only for integer types, f32 is"},
+		{"m16n8k8.row.col.satfinite.f32.f16.f16.f32", "f16.f16.f32: .satfinite exists only for s8 and u8"},
 		{"m16n8k8.col.col.f32.f16.f16.f32", "none of the instructions here"},
 		{"m16n8k16.row.col.f32.f16.f16.f16", "none of the instructions here"},
 		{"m16n8k64.row.col.s32.s4.s4.s32", "none of the instructions here"},
 		{"xm16n8k16.row.col.f32.f16.f16.f32", "none of the instructions here"},
 		{"m16n8k16.row.col.f32.f16", "is no instruction"},
+		{"m16n8k128.row.col.s32.b1.b1.s32", "products of b1 are xor.popc or and.popc"},
+		{"m16n8k128.row.col.satfinite.s32.b1.b1.s32.xor.popc", "s32.xor.popc: .satfinite exists only for s8 and u8"},
+		{"m16n8k64.row.col.s32.b1.b1.s32.and.popc", "the shapes of b1 times b1 are m8n8k128 or m16n8k128 or m16n8k256"},
+		{"m16n8k32.row.col.s32.s8.s8.s32.and.popc", "and.popc exists only for b1"},
+		{"mma.sp.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc", "nothing multiplies b1 by b1 with a sparse A"},
+		{"m16n8k128.row.col.s32.b1.b1.s32.or.popc", "is no instruction: want a shape, row.col, perhaps satfinite, four "},
 		{"m16n8k64.row.col.s32.s8.s8.s32", "the shapes of s8 times s8 are m8n8k16 or m16n8k16 or m16n8k32"},
 		{"mma.sp.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32",
 			"the shapes of f16 times f16 with a sparse A are m16n8k16 or m16n8k32"},
@@ -142,8 +163,8 @@ func TestErrors(t *testing.T) {
 		!strings.Contains(err.Error(), "ordered metadata exist only for a sparse A") {
 		t.Error(err)
 	}
-	bad := mma.Op{Shape: 9, A: 11}
-	if s := bad.String(); s != "Shape(9).row.col.Type(0).Type(11).Type(0).Type(0)" {
+	bad := mma.Op{Shape: 99, A: 98, BitOp: 3}
+	if s := bad.String(); s != "Shape(99).row.col.Type(0).Type(98).Type(0).Type(0).BitOp(3)" {
 		t.Error(s)
 	}
 	a, b, d := bf16K16.FragmentA().Make(), bf16K16.FragmentB().Make(), bf16K16.FragmentD().Make()
@@ -167,7 +188,7 @@ func TestErrors(t *testing.T) {
 		"mma: element 4 of lane 0, have 4 elements in each of 32 lanes": func() { f.Bits(d, 0, 4) },
 		"mma: element 0 of lane 32":                                     func() { f.Coord(32, 0) },
 		"mma: element (16, 0) of 16 rows and 8 columns":                 func() { f.Index(16, 0) },
-		"mma: Shape(9)": func() { bad.FragmentB() },
+		"mma: Shape(99)": func() { bad.FragmentB() },
 	} {
 		func() {
 			defer func() {

@@ -12,7 +12,7 @@ import (
 // A Type is the type of the elements of an operand. Its zero value is none.
 type Type uint8
 
-// The types. A TF32 is an f32 word whose low 13 bits do not count.
+// The types. A TF32 is an f32 word whose low 13 bits do not count, a B1 is a bit.
 const (
 	BF16 Type = 1 + iota
 	F16
@@ -21,6 +21,7 @@ const (
 	E5M2
 	S8
 	U8
+	B1
 	F64
 	F32 // of C and D alone
 	S32 // likewise
@@ -28,20 +29,21 @@ const (
 
 var types = [...]struct {
 	name   string
-	size   int
+	width  int           // in bits
 	format hopper.Format // of what is multiplied as it is, and of its sums
 	kernel asm.Type
 }{
-	BF16: {"bf16", 2, hopper.BF16, asm.BF16},
-	F16:  {"f16", 2, hopper.F16, asm.F16},
-	TF32: {"tf32", 4, hopper.TF32, asm.F32},
-	E4M3: {name: "e4m3", size: 1},
-	E5M2: {name: "e5m2", size: 1},
-	S8:   {name: "s8", size: 1},
-	U8:   {name: "u8", size: 1},
-	F64:  {name: "f64", size: 8},
-	F32:  {name: "f32", size: 4, format: hopper.F32},
-	S32:  {name: "s32", size: 4},
+	BF16: {"bf16", 16, hopper.BF16, asm.BF16},
+	F16:  {"f16", 16, hopper.F16, asm.F16},
+	TF32: {"tf32", 32, hopper.TF32, asm.F32},
+	E4M3: {name: "e4m3", width: 8},
+	E5M2: {name: "e5m2", width: 8},
+	S8:   {name: "s8", width: 8},
+	U8:   {name: "u8", width: 8},
+	B1:   {name: "b1", width: 1},
+	F64:  {name: "f64", width: 64},
+	F32:  {name: "f32", width: 32, format: hopper.F32},
+	S32:  {name: "s32", width: 32},
 }
 
 // String returns the type as PTX writes it.
@@ -64,19 +66,25 @@ const (
 	M16N8K64
 	M8N8K4
 	M8N8K16
+	M8N8K128
+	M16N8K128
+	M16N8K256
 )
 
 var shapes = [...]struct {
 	name string
 	m, k int
 }{
-	M16N8K16: {"m16n8k16", 16, 16},
-	M16N8K4:  {"m16n8k4", 16, 4},
-	M16N8K8:  {"m16n8k8", 16, 8},
-	M16N8K32: {"m16n8k32", 16, 32},
-	M16N8K64: {"m16n8k64", 16, 64},
-	M8N8K4:   {"m8n8k4", 8, 4},
-	M8N8K16:  {"m8n8k16", 8, 16},
+	M16N8K16:  {"m16n8k16", 16, 16},
+	M16N8K4:   {"m16n8k4", 16, 4},
+	M16N8K8:   {"m16n8k8", 16, 8},
+	M16N8K32:  {"m16n8k32", 16, 32},
+	M16N8K64:  {"m16n8k64", 16, 64},
+	M8N8K4:    {"m8n8k4", 8, 4},
+	M8N8K16:   {"m8n8k16", 8, 16},
+	M8N8K128:  {"m8n8k128", 8, 128},
+	M16N8K128: {"m16n8k128", 16, 128},
+	M16N8K256: {"m16n8k256", 16, 256},
 }
 
 // N is the number of columns of B and D in every shape.
@@ -96,13 +104,35 @@ func (s Shape) String() string {
 	return shapes[s].name
 }
 
+// A BitOp is the product of two bits; those that are 1 are counted. Its zero value is none.
+type BitOp uint8
+
+// The products of bits.
+const (
+	AndPopc = BitOp(hopper.And)
+	XorPopc = BitOp(hopper.Xor)
+)
+
+// String returns the operation as PTX writes it.
+func (op BitOp) String() string {
+	switch op {
+	case AndPopc:
+		return "and.popc"
+	case XorPopc:
+		return "xor.popc"
+	}
+	return fmt.Sprintf("BitOp(%d)", uint8(op))
+}
+
 // An Op is the instruction without its operands. A has rows and B columns side by side (.row.col), the only layouts
 // that these shapes have.
 type Op struct {
 	Shape Shape
 	A, B  Type
 	D     Type // and of C
-	// Saturate is .satfinite: the sum is clamped to s32 and does not wrap. For integers only.
+	// BitOp is .xor.popc or .and.popc. For B1, and for nothing else.
+	BitOp BitOp
+	// Saturate is .satfinite: the sum is clamped to s32 and does not wrap. For S8 and U8 only.
 	Saturate bool
 	// Sparse is .sp: of A only half the elements are stored, which K counts twice. MMASparse sets it.
 	Sparse bool
@@ -129,7 +159,11 @@ func (op Op) String() string {
 	if op.Saturate {
 		sat = ".satfinite"
 	}
-	return fmt.Sprintf("%s%v.row.col%s.%v.%v.%v.%v", name, op.Shape, sat, op.D, op.A, op.B, op.D)
+	popc := ""
+	if op.BitOp != 0 {
+		popc = "." + op.BitOp.String()
+	}
+	return fmt.Sprintf("%s%v.row.col%s.%v.%v.%v.%v%s", name, op.Shape, sat, op.D, op.A, op.B, op.D, popc)
 }
 
 // A family is what is multiplied with each other: any two types of in, with any sum and in any shape.
@@ -145,6 +179,7 @@ var (
 		{[]Type{TF32}, []Type{F32}, []Shape{M16N8K4, M16N8K8}},
 		{[]Type{E4M3, E5M2}, []Type{F32, F16}, []Shape{M16N8K16, M16N8K32}},
 		{[]Type{S8, U8}, []Type{S32}, []Shape{M8N8K16, M16N8K16, M16N8K32}},
+		{[]Type{B1}, []Type{S32}, []Shape{M8N8K128, M16N8K128, M16N8K256}},
 		{[]Type{F64}, []Type{F64}, []Shape{M8N8K4, M16N8K4, M16N8K8, M16N8K16}},
 	}
 	sparseFamilies = []family{
@@ -173,8 +208,12 @@ func (op Op) Validate() error {
 			return fmt.Errorf("mma: %v: D is %v, sums of %v times %v%s are %v", op, op.D, op.A, op.B, with, list(f.sums))
 		case !slices.Contains(f.shapes, op.Shape):
 			return fmt.Errorf("mma: %v: the shapes of %v times %v%s are %v", op, op.A, op.B, with, list(f.shapes))
-		case op.Saturate && op.D != S32:
-			return fmt.Errorf("mma: %v: .satfinite exists only for integer types, %v is floating-point", op, op.D)
+		case op.Saturate && (op.D != S32 || op.A == B1):
+			return fmt.Errorf("mma: %v: .satfinite exists only for s8 and u8", op)
+		case op.A == B1 && op.BitOp != AndPopc && op.BitOp != XorPopc:
+			return fmt.Errorf("mma: %v: products of b1 are %v or %v", op, XorPopc, AndPopc)
+		case op.A != B1 && op.BitOp != 0:
+			return fmt.Errorf("mma: %v: %v exists only for b1", op, op.BitOp)
 		case op.Ordered && !op.Sparse:
 			return fmt.Errorf("mma: %v: ordered metadata exist only for a sparse A", op)
 		}
@@ -198,13 +237,20 @@ func Parse(text string) (Op, error) {
 	text = strings.TrimPrefix(text, denseName)
 	rest, ordered := strings.CutPrefix(text, orderedName)
 	rest, sparse := strings.CutPrefix(rest, sparseName)
+	op := Op{Sparse: ordered || sparse, Ordered: ordered}
+	for _, bits := range [...]BitOp{AndPopc, XorPopc} {
+		if before, ok := strings.CutSuffix(rest, "."+bits.String()); ok {
+			rest, op.BitOp = before, bits
+		}
+	}
 	words := strings.Split(rest, ".")
-	op := Op{Saturate: len(words) == 8 && words[3] == "satfinite", Sparse: ordered || sparse, Ordered: ordered}
+	op.Saturate = len(words) == 8 && words[3] == "satfinite"
 	if op.Saturate {
 		words = slices.Delete(words, 3, 4)
 	}
 	if len(words) != 7 {
-		return Op{}, fmt.Errorf("mma: %q is no instruction: want a shape, row.col, perhaps satfinite, and four types", text)
+		return Op{}, fmt.Errorf("mma: %q is no instruction: want a shape, row.col, perhaps satfinite, four types, "+
+			"and of b1 xor.popc or and.popc", text)
 	}
 	for s := range shapes {
 		if shapes[s].name == words[0] {

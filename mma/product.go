@@ -63,7 +63,7 @@ func (m *memory) multiply(in, sum Type, a *rows, b *columns) {
 		spec.Multiply(m.d, m.pitch, &m.plainB, &m.plainA)
 		return
 	}
-	typ, n := types[in].kernel, len(hopper.Row{})/types[in].size
+	typ, n := types[in].kernel, 8*len(hopper.Row{})/types[in].width
 	pa, pb, d := unsafe.Pointer(&m.panelA[0]), unsafe.Pointer(&m.panelB[0]), unsafe.Pointer(&m.d[0])
 	k.PackA(typ, true)(pa, unsafe.Pointer(b), len(hopper.Row{}), len(b), n)
 	k.PackB(typ, true)(pb, unsafe.Pointer(a), len(hopper.Row{}), len(a), n)

@@ -90,6 +90,17 @@ func TestAssembly(t *testing.T) {
 	}
 }
 
+// product is that of two integers.
+func product(op mma.Op, a, b int64) int64 {
+	switch op.BitOp {
+	case mma.AndPopc:
+		return a & b
+	case mma.XorPopc:
+		return a ^ b
+	}
+	return a * b
+}
+
 // Sums of integers are exact.
 func TestIntegers(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
@@ -111,7 +122,7 @@ func TestIntegers(t *testing.T) {
 					for k := range fa.Cols {
 						la, ia := fa.Index(row, k)
 						lb, ib := fb.Index(k, col)
-						sum += int64(fa.Float32(a, la, ia)) * int64(fb.Float32(b, lb, ib))
+						sum += product(op, int64(fa.Float32(a, la, ia)), int64(fb.Float32(b, lb, ib)))
 					}
 					if op.Saturate {
 						sum = min(max(sum, math.MinInt32), math.MaxInt32)

@@ -20,7 +20,7 @@ const metadataFields = 8
 
 // chunks returns those of a row of a sparse A.
 func (op Op) chunks() int {
-	_, of := hopper.Sparsity(types[op.A].size)
+	_, of := hopper.Sparsity(types[op.A].width / 8)
 	return op.Shape.K() / of
 }
 
@@ -48,7 +48,7 @@ func (op Op) MetadataCoord(lane, i int) (row, chunk int) {
 		panic(fmt.Sprintf("mma: metadata %d of lane %d, have %d in each of %d lanes", i, lane, metadataFields, Lanes))
 	}
 	member := lane % (4 / n)
-	if types[op.A].size == 1 {
+	if types[op.A].width == 8 {
 		return lane/4 + member%2*8, member/2*8 + i
 	}
 	return lane/4 + i/4*8, member*4 + i%4
@@ -71,7 +71,7 @@ func (op Op) MetadataIndex(selector, row, chunk int) (lane, i int) {
 // metadataIndex is MetadataIndex for arguments that are in range.
 func (op Op) metadataIndex(selector, row, chunk int) (lane, i int) {
 	first, half := row%8*4+selector*op.chunks()/4, row/8
-	if types[op.A].size == 1 {
+	if types[op.A].width == 8 {
 		return first + chunk/8*2 + half, chunk % 8
 	}
 	return first + chunk/4, half*4 + chunk%4
@@ -99,7 +99,7 @@ func (m *Metadata) selection(rows *selections, op Op, selector int) error {
 			lane, i := op.metadataIndex(selector, row, chunk)
 			at := hopper.MetadataBits * i
 			field := uint8(m[lane] >> at & (1<<hopper.MetadataBits - 1))
-			want := rows[row].SetChunk(types[op.A].size, chunk, field)
+			want := rows[row].SetChunk(types[op.A].width/8, chunk, field)
 			if want == "" && op.Ordered && field&3 > field>>2 {
 				want = "two places in ascending order"
 			}
@@ -139,7 +139,7 @@ func (w *Warp) MMASparse(op Op, d, a, b [][Lanes]uint32, meta *Metadata, selecto
 	fa.gather(m.a[:], a)
 	fb.gather(m.long[:], b)
 	m.load(fd, d)
-	if types[op.A].size == 1 {
+	if types[op.A].width == 8 {
 		m.multiplyBytes(op)
 	} else {
 		m.multiplySparse(op.A, op.D, &m.a, &m.long, &m.selected)
@@ -159,7 +159,7 @@ func Compress[T ~int8 | ~uint8 | ~uint16 | ~float32](op Op, a []T, columns int) 
 	if err := op.Validate(); err != nil {
 		return nil, nil, err
 	}
-	m, k, size := op.Shape.M(), op.Shape.K(), types[op.A].size
+	m, k, size := op.Shape.M(), op.Shape.K(), types[op.A].width/8
 	if n := int(unsafe.Sizeof(*new(T))); n != size {
 		return nil, nil, fmt.Errorf("mma: Compress: %v: elements of %d bytes, must be of %d", op, n, size)
 	}

@@ -223,6 +223,43 @@ func TestMMA(t *testing.T) {
 	}
 }
 
+// TestWarpMMABits has a warp multiply bits as a network of ±1 does, from shared memory: a row of ldmatrix is 128 of them,
+// and the sum of the products is 128 less twice the bits that differ.
+func TestWarpMMABits(t *testing.T) {
+	op := mma.Op{Shape: mma.M8N8K128, A: mma.B1, B: mma.B1, D: mma.S32, BitOp: mma.XorPopc}
+	word := func(row, i int) uint32 { return uint32(row+1) * 0x9e3779b9 << i }
+	f := op.FragmentD()
+	d := f.Make()
+	cfg := block(32)
+	cfg.Reset = func() { clear(d) }
+	if err := launch(t, cfg, func(b *sm.Block) {
+		x := sm.Shared[uint32](b, 2*8*4, 16)
+		b.Start(sm.Warps(0, 1, func(w *sm.Warp) {
+			for i := range x.Len() {
+				x.Store(w, i, word(i/4, i%4))
+			}
+			w.SyncWarp()
+			var r [2][32]uint32
+			w.LoadMatrix(func(lane int) sm.Region { return x.At(4 * lane) }, r[:])
+			w.MMA(op, d, r[:1], r[1:])
+		}))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for row := range f.Rows {
+		for col := range f.Cols {
+			want := 0
+			for k := range op.Shape.K() {
+				want += 1 - 2*int((word(row, k/32)^word(8+col, k/32))>>(k%32)&1)
+			}
+			lane, i := f.Index(row, col)
+			if got := 128 - 2*int(f.Bits(d, lane, i)); got != want {
+				t.Fatalf("row %d, column %d is %d, want %d", row, col, got, want)
+			}
+		}
+	}
+}
+
 // TestWarpMMASparse multiplies a compressed matrix.
 func TestWarpMMASparse(t *testing.T) {
 	op := mma.Op{Shape: mma.M16N8K32, A: mma.S8, B: mma.S8, D: mma.S32, Sparse: true}
@@ -326,6 +363,9 @@ func TestMatrixMisuse(t *testing.T) {
 		{"no instruction", func(w *sm.Warp, x *sm.Array[uint16]) {
 			w.MMA(mma.Op{A: mma.BF16, B: mma.F16, D: mma.F32}, r[:], r[:], r[:2])
 		}, sm.RuleMMA, false, []string{": MMA: m16n8k16.row.col.f32.bf16.f16.f32: nothing multiplies bf16 by f16"}},
+		{"no product of bits", func(w *sm.Warp, x *sm.Array[uint16]) {
+			w.MMA(mma.Op{Shape: mma.M8N8K128, A: mma.B1, B: mma.B1, D: mma.S32}, r[:2], r[:1], r[:1])
+		}, sm.RuleMMA, false, []string{": MMA: m8n8k128.row.col.s32.b1.b1.s32: products of b1 are xor.popc or and.popc"}},
 		{"a selector", func(w *sm.Warp, x *sm.Array[uint16]) {
 			op := mma.Op{Shape: mma.M16N8K32, A: mma.BF16, B: mma.BF16, D: mma.F32}
 			w.MMASparse(op, r[:], r[:], r[:], new(mma.Metadata), 2)

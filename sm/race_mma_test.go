@@ -21,6 +21,7 @@ var multipliers = map[string]func(m *meetings) sm.Part{
 				for _, op := range []mma.Op{
 					{Shape: mma.M16N8K16, A: mma.BF16, B: mma.BF16, D: mma.F32},
 					{Shape: mma.M16N8K32, A: mma.E4M3, B: mma.E4M3, D: mma.F32},
+					{Shape: mma.M16N8K256, A: mma.B1, B: mma.B1, D: mma.S32, BitOp: mma.XorPopc},
 				} {
 					w.MMA(op, op.FragmentD().Make(), op.FragmentA().Make(), op.FragmentB().Make())
 				}

@@ -63,7 +63,7 @@ var kinds = [...]struct {
 	S8U8S32:     {name: "s32.s8.u8", ints: hopper.IntSpec{SignedA: true}},
 	U8S8S32:     {name: "s32.u8.s8", ints: hopper.IntSpec{SignedB: true}},
 	U8S32:       {name: "s32.u8.u8"},
-	B1S32:       {name: "s32.b1.b1.and.popc", ints: hopper.IntSpec{Bits: true}},
+	B1S32:       {name: "s32.b1.b1.and.popc", ints: hopper.IntSpec{Bits: hopper.And}},
 }
 
 // Valid reports whether k is one of the constants.

@@ -10,9 +10,18 @@ import (
 // operands, or bits, and s32 accumulators.
 type IntSpec struct {
 	SignedA, SignedB bool
-	Saturate         bool // clamp the final sum; otherwise it wraps
-	Bits             bool // count those that are 1 in both
+	Saturate         bool  // clamp the final sum; otherwise it wraps
+	Bits             BitOp // the operands are bits, of whose products those that are 1 are counted
 }
+
+// A BitOp is the product of two bits. The zero value is none.
+type BitOp uint8
+
+// The products of bits.
+const (
+	And BitOp = 1 + iota
+	Xor
+)
 
 // Multiply adds A·B to the accumulators d: the element of row i of a and row j
 // of b (that is column j of B) is d[i*stride+j], an s32. It panics if d is too
@@ -20,9 +29,9 @@ type IntSpec struct {
 func (s *IntSpec) Multiply(d []uint32, stride int, a, b []Row) {
 	for i := range a {
 		row := d[i*stride:][:len(b)]
-		if s.Bits {
+		if s.Bits != 0 {
 			for j := range b {
-				row[j] += common(&a[i], &b[j])
+				row[j] += s.Bits.count(&a[i], &b[j])
 			}
 			continue
 		}
@@ -41,8 +50,14 @@ func (s *IntSpec) Multiply(d []uint32, stride int, a, b []Row) {
 	}
 }
 
-// common returns how many bits are 1 in both rows.
-func common(a, b *Row) (n uint32) {
+// count returns how many products of the bits of two rows are 1.
+func (op BitOp) count(a, b *Row) (n uint32) {
+	if op == Xor {
+		for k := 0; k < len(a); k += 8 {
+			n += uint32(bits.OnesCount64(binary.LittleEndian.Uint64(a[k:]) ^ binary.LittleEndian.Uint64(b[k:])))
+		}
+		return n
+	}
 	for k := 0; k < len(a); k += 8 {
 		n += uint32(bits.OnesCount64(binary.LittleEndian.Uint64(a[k:]) & binary.LittleEndian.Uint64(b[k:])))
 	}

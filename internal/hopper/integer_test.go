@@ -16,19 +16,21 @@ func TestInteger(t *testing.T) {
 		acc  int32
 		want [4]int32 // of rows 0, 0, 1, 1
 	}{
-		{IntSpec{true, true, false, false}, 0, [4]int32{32 * 16384, -32 * 128 * 127, 32 * 128, -32 * 127}},
-		{IntSpec{true, false, false, false}, 0, [4]int32{-32 * 16384, -32 * 128 * 127, -32 * 128, -32 * 127}},
-		{IntSpec{false, true, false, false}, 0, [4]int32{-32 * 16384, 32 * 128 * 127, -32 * 128 * 255, 32 * 255 * 127}},
-		{IntSpec{false, false, false, false}, 1, [4]int32{32*16384 + 1, 32*128*127 + 1, 32*128*255 + 1, 32*255*127 + 1}},
-		{IntSpec{true, true, false, false}, math.MaxInt32,
+		{IntSpec{true, true, false, 0}, 0, [4]int32{32 * 16384, -32 * 128 * 127, 32 * 128, -32 * 127}},
+		{IntSpec{true, false, false, 0}, 0, [4]int32{-32 * 16384, -32 * 128 * 127, -32 * 128, -32 * 127}},
+		{IntSpec{false, true, false, 0}, 0, [4]int32{-32 * 16384, 32 * 128 * 127, -32 * 128 * 255, 32 * 255 * 127}},
+		{IntSpec{false, false, false, 0}, 1, [4]int32{32*16384 + 1, 32*128*127 + 1, 32*128*255 + 1, 32*255*127 + 1}},
+		{IntSpec{true, true, false, 0}, math.MaxInt32,
 			[4]int32{math.MinInt32 + 32*16384 - 1, math.MaxInt32 - 32*128*127, math.MinInt32 + 32*128 - 1,
 				math.MaxInt32 - 32*127}},
-		{IntSpec{true, true, true, false}, math.MaxInt32, [4]int32{math.MaxInt32, math.MaxInt32 - 32*128*127, math.MaxInt32,
+		{IntSpec{true, true, true, 0}, math.MaxInt32, [4]int32{math.MaxInt32, math.MaxInt32 - 32*128*127, math.MaxInt32,
 			math.MaxInt32 - 32*127}},
-		{IntSpec{true, true, true, false}, math.MinInt32, [4]int32{math.MinInt32 + 32*16384, math.MinInt32,
+		{IntSpec{true, true, true, 0}, math.MinInt32, [4]int32{math.MinInt32 + 32*16384, math.MinInt32,
 			math.MinInt32 + 32*128, math.MinInt32}},
-		{IntSpec{Bits: true}, math.MaxInt32, [4]int32{math.MinInt32 + 31, math.MaxInt32, math.MinInt32 + 31,
+		{IntSpec{Bits: And}, math.MaxInt32, [4]int32{math.MinInt32 + 31, math.MaxInt32, math.MinInt32 + 31,
 			math.MinInt32 + 223}},
+		{IntSpec{Bits: Xor}, math.MaxInt32, [4]int32{math.MaxInt32, math.MinInt32 + 255, math.MinInt32 + 223,
+			math.MinInt32 + 31}},
 	} {
 		d := make([]uint32, 4)
 		for i := range d {
