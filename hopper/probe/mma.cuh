@@ -82,6 +82,12 @@ __device__ inline double double_of(const uint32_t* words, int i) {
   X(f64_k4, F64_2, 16, 4, "f64.f64.f64.f64", kFormatF64High, kFormatF64High, kFormatF64High)               \
   X(f64_k8, F64_4, 16, 8, "f64.f64.f64.f64", kFormatF64High, kFormatF64High, kFormatF64High)               \
   X(f64_k16, F64_8, 16, 16, "f64.f64.f64.f64", kFormatF64High, kFormatF64High, kFormatF64High)
+#define MMA_BITS(X, id, types)                                                                             \
+  X(id##_m8, S32_1, 8, 128, types, kFormatS8, kFormatS8, kFormatF32)                                       \
+  X(id##_k128, S32_2, 16, 128, types, kFormatS8, kFormatS8, kFormatF32)                                    \
+  X(id##_k256, S32_4, 16, 256, types, kFormatS8, kFormatS8, kFormatF32)
+#define MMA_XOR(X) MMA_BITS(X, b1xor, "s32.b1.b1.s32.xor.popc")
+#define MMA_AND(X) MMA_BITS(X, b1and, "s32.b1.b1.s32.and.popc")
 
 // A kernel has the registers of a lane side by side, as many as the shape gives each of A, B and C.
 #define KERNEL(id, form, m, k, types, fa, fb, fc)                                                          \
@@ -100,7 +106,7 @@ __device__ inline double double_of(const uint32_t* words, int i) {
     for (int i = 0; i < 4 && f64; i++) c[2 * i] = __double2loint(d[i]), c[2 * i + 1] = __double2hiint(d[i]); \
     for (uint32_t i = 0; i < 8; i++) if (i < nc) cs[threadIdx.x * nc + i] = c[i];                          \
   }
-MMAS(KERNEL)
+MMAS(KERNEL) MMA_XOR(KERNEL) MMA_AND(KERNEL)
 #undef KERNEL
 #undef SYNC
 #undef F32_2
@@ -125,6 +131,8 @@ struct SyncOp {
 };
 #define ROW(id, form, m, k, types, fa, fb, fc) {"m" #m "n8k" #k ".row.col." types, sync_##id, m, k, fa, fb, fc},
 const SyncOp kSyncOps[] = {MMAS(ROW)};
+const SyncOp kXorOps[] = {MMA_XOR(ROW)};
+const SyncOp kAndOps[] = {MMA_AND(ROW)};
 #undef ROW
 
 inline bool is_f64(const Format& f) { return f.exp == kFormatF64High.exp; }
@@ -191,10 +199,24 @@ inline std::vector<uint32_t> random_sums(Rng& rng, const Format& in, const Forma
   return lane_words(elements, format_bytes(f));
 }
 
-// A record is the instruction and the registers of A, B, C and D, those of a lane side by side.
+// record_mma executes an instruction and writes a record: the instruction and the registers of A, B, C and D, those of
+// a lane side by side.
+inline void record_mma(File& out, const SyncOp& op, size_t index, const std::vector<uint32_t>& a,
+                       const std::vector<uint32_t>& b, const std::vector<uint32_t>& c) {
+  Buffer<uint32_t> device_a(a), device_b(b), device_c(c);
+  op.kernel<<<1, kLanes>>>(a.size() / kLanes, b.size() / kLanes, c.size() / kLanes, device_a.get(), device_b.get(),
+                           device_c.get());
+  finish(op.name, index);
+  out.print("%s", op.name);
+  print_words(out, a);
+  print_words(out, b);
+  print_words(out, c);
+  print_words(out, device_c.take());
+  out.print("\n");
+}
+
 inline size_t probe_mma(const std::string& dir, uint64_t seed) {
   Rng rng(seed, 12);
-  Buffer<uint32_t> device_a(kLanes * 16), device_b(kLanes * 8), device_c(kLanes * 8);
   size_t records = 0;
   File out(dir, "mma.txt");
   for (const SyncOp& op : kSyncOps) {
@@ -203,19 +225,7 @@ inline size_t probe_mma(const std::string& dir, uint64_t seed) {
       const std::vector<uint32_t> a = fragment_words(random_rows(rng, op.a, style, true, op.m, op.k), op.a, op.m, op.k);
       const std::vector<uint32_t> b = fragment_words(random_rows(rng, op.b, style, false, 8, op.k), op.b, 8, op.k);
       const std::vector<uint32_t> c = random_sums(rng, op.a, op.c, style, op.m);
-      device_a.put(a);
-      device_b.put(b);
-      device_c.put(c);
-      op.kernel<<<1, kLanes>>>(a.size() / kLanes, b.size() / kLanes, c.size() / kLanes, device_a.get(), device_b.get(),
-                               device_c.get());
-      finish(op.name, records);
-      out.print("%s", op.name);
-      print_words(out, a);
-      print_words(out, b);
-      print_words(out, c);
-      print_words(out, device_c.take(c.size()));
-      out.print("\n");
-      records++;
+      record_mma(out, op, records++, a, b, c);
     }
   }
   return records;

@@ -11,6 +11,7 @@
 #include "im2col.cuh"
 #include "mbarrier.cuh"
 #include "mma.cuh"
+#include "mma_b1.cuh"
 #include "mma_sparse.cuh"
 #include "reduce.cuh"
 #include "replace.cuh"
@@ -72,6 +73,7 @@ int main(int argc, char** argv) {
   report("wgmma_<kind>.bin", probe_wgmma(dir, seed));
   report("wgmma_scale.bin", probe_scale(dir, seed));
   report("mma.txt", probe_mma(dir, seed));
+  report("mma_b1.txt", probe_mma_b1(dir, seed));
   report("mma_sp.txt", probe_mma_sparse(dir, seed));
   report("wgmma_desc.bin", probe_descriptors(dir, seed, "wgmma_desc.bin", false));
   report("wgmma_sp.bin", probe_sparse(dir, seed));
