@@ -39,9 +39,9 @@ var csvHeader = []string{
 
 // csvMore are the columns behind those that not every report has, so that a column
 // keeps its place while others are added.
-var csvMore = []column{
+var csvMore = slices.Concat([]column{
 	{"depth_used", func(r *Result) string { return strconv.Itoa(r.DepthUsed) }},
-	alpha, beta, seed, cold,
+}, asides, []column{
 	{"min_time", func(r *Result) string { return strconv.FormatFloat(r.MinTime, 'g', -1, 64) }},
 	{"checked", func(r *Result) string { return strconv.FormatBool(r.Checked) }},
 	{"failure", func(r *Result) string { return r.Failure }},
@@ -52,15 +52,15 @@ var csvMore = []column{
 		}
 		return strings.Join(seconds, " ")
 	}},
-}
+})
 
-// Columns of what a table tells above it, if at all.
-var (
-	alpha = column{"alpha", func(r *Result) string { return strconv.FormatFloat(r.Alpha, 'g', -1, 64) }}
-	beta  = column{"beta", func(r *Result) string { return strconv.FormatFloat(r.Beta, 'g', -1, 64) }}
-	seed  = column{"seed", func(r *Result) string { return strconv.FormatUint(r.Seed, 10) }}
-	cold  = column{"cold", func(r *Result) string { return strconv.FormatBool(r.Cold) }}
-)
+// asides are axes of what a table tells above it, if at all.
+var asides = []column{
+	{"alpha", func(r *Result) string { return strconv.FormatFloat(r.Alpha, 'g', -1, 64) }},
+	{"beta", func(r *Result) string { return strconv.FormatFloat(r.Beta, 'g', -1, 64) }},
+	{"seed", func(r *Result) string { return strconv.FormatUint(r.Seed, 10) }},
+	{"cold", func(r *Result) string { return strconv.FormatBool(r.Cold) }},
+}
 
 // csvAsked are the axes that have a column if a result was asked for more than the default.
 var csvAsked = []string{"callers", "batch", "arith", "splitk", "promotion", "scales", "bias", "activation"}
@@ -193,7 +193,7 @@ func (r *Report) benchConfig() (config []benchfmt.Config, extra []column) {
 	set("goarch", m.GOARCH)
 	set("pkg", "example.com/leafhopper/bench")
 	set("cpu", m.CPU)
-	for _, a := range axes {
+	for _, a := range slices.Concat(axes, asides) {
 		switch a.name {
 		case "m x n x k", "dtype", "workers": // which benchName has
 			continue
@@ -201,13 +201,6 @@ func (r *Report) benchConfig() (config []benchfmt.Config, extra []column) {
 		if r.varies(a) {
 			extra = append(extra, a)
 		} else if len(r.Results) > 0 && a.asked(&r.Results[0]) {
-			set(a.name, a.cell(&r.Results[0]))
-		}
-	}
-	for _, a := range []column{alpha, beta, seed, cold} {
-		if r.varies(a) {
-			extra = append(extra, a)
-		} else if len(r.Results) > 0 {
 			set(a.name, a.cell(&r.Results[0]))
 		}
 	}

@@ -14,17 +14,19 @@ import (
 // it. It says so where the process did not get its cores, or a peak must be wrong.
 func (r *Report) Reading() []string {
 	groups := r.groupsByDepth()
-	lines := readGroups(groups)
+	var lines []string
 	if len(groups) > maxGroups {
 		lines = summarise(groups)
-	} else if len(groups) > 1 {
-		for i, g := range groups {
-			if lines[i] != "" {
-				lines[i] = r.describe(g[0], true) + ": " + lines[i]
+	} else {
+		for _, g := range groups {
+			switch line := readDepths(g); {
+			case line != "" && len(groups) > 1:
+				lines = append(lines, r.describe(g[0], true)+": "+line)
+			case line != "":
+				lines = append(lines, line)
 			}
 		}
 	}
-	lines = slices.DeleteFunc(lines, func(s string) bool { return s == "" })
 	load := r.Load.String()
 	for _, p := range r.Peak {
 		if mid := p.Median(); p.LowerBound {
@@ -58,14 +60,6 @@ const impossible = 1.02
 
 // maxGroups is the number of groups up to which each gets a sentence.
 const maxGroups = 4
-
-func readGroups(groups [][]*Result) []string {
-	var lines []string
-	for _, g := range groups {
-		lines = append(lines, readDepths(g))
-	}
-	return lines
-}
 
 // summarise counts how often each depth was the fastest of its group.
 func summarise(groups [][]*Result) []string {
@@ -116,17 +110,17 @@ func fastestBeside(one *Result, g []*Result) *Result {
 // wrong result is in no group: its speed means nothing.
 func (r *Report) groupsByDepth() [][]*Result {
 	var groups [][]*Result
-	place := map[group]int{}
+	place := map[string]int{}
 	for i := range r.Results {
 		res := &r.Results[i]
 		if res.Checked && !res.Verified {
 			continue
 		}
-		g := withoutDepth(res)
-		at, ok := place[g]
+		k := key(res, byDepth.same)
+		at, ok := place[k]
 		if !ok {
 			at = len(groups)
-			place[g] = at
+			place[k] = at
 			groups = append(groups, nil)
 		}
 		groups[at] = append(groups[at], res)

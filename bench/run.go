@@ -99,7 +99,7 @@ func (r *Runner) Validate(variants []Variant) error {
 		callers := seen[operands]
 		if callers == 0 {
 			callers, seen[operands] = 1, 1
-			total += float64(v.Bytes()) * float64(r.sets(v.Workload))
+			total += v.bytes() * float64(r.sets(v.Workload))
 		}
 		if n := v.callers(); n > callers {
 			seen[operands] = n

@@ -62,7 +62,7 @@ func (r *Report) columns() []column {
 		}
 	}
 	base, plain := byDepth.baselines(r), byPlain.baselines(r)
-	vs := func(c comparison, base map[group]*Result, f func(*Versus) string) func(*Result) string {
+	vs := func(c comparison, base map[string]*Result, f func(*Versus) string) func(*Result) string {
 		return func(r *Result) string { return versusCell(c.versus(base, r), f) }
 	}
 	ratio := func(v *Versus) string { return fmt.Sprintf("%.3fx", v.Ratio) }

@@ -90,72 +90,43 @@ func (v *Versus) String() string {
 		v.Ratio, 100*v.Confidence, v.interval(), p, plural(v.Rounds, "round"))
 }
 
-// group identifies what a result is of; without one part of it, what two results must share to be compared by that.
-type group struct {
-	m, n, k, depth, workers, splitk, promotion, callers, batch int
-	dtype, out, trans, kernel, tile, arith                     string
-	alpha, beta                                                float64
-	seed                                                       uint64
-	prepacked                                                  bool
-	epilogueNames
-}
-
-// epilogueNames are an [Epilogue] as a [Result] has it.
-type epilogueNames struct {
-	scales, activation string
-	bias               bool
-}
-
-func groupOf(r *Result) group {
-	return group{
-		r.M, r.N, r.K, r.Depth, r.Workers, r.SplitK, r.Promotion, r.Callers, r.Batch,
-		r.DType, r.Out, r.Trans, r.Kernel, r.Tile, r.Arith,
-		r.Alpha, r.Beta, r.Seed, r.Prepacked, epilogueNames{r.Scales, r.Activation, r.Bias},
-	}
-}
-
-// withoutDepth returns what r shares with the same at other depths, withoutEpilogue with the same and another epilogue.
-func withoutDepth(r *Result) group {
-	g := groupOf(r)
-	g.depth = 0
-	return g
-}
-
-func withoutEpilogue(r *Result) group {
-	g := groupOf(r)
-	g.epilogueNames = epilogueNames{}
-	return g
-}
-
-// A comparison is of results that have some things the same with that one of them which is their base.
+// A comparison is of results that have their places on some axes the same with that one of them which is their base.
 type comparison struct {
-	same func(*Result) group
+	same []column
 	base func(*Result) bool
 }
 
 var (
-	byDepth = comparison{withoutDepth, func(r *Result) bool { return r.Depth == 1 }}
-	byPlain = comparison{withoutEpilogue, func(r *Result) bool { return groupOf(r) == withoutEpilogue(r) }}
+	byDepth = comparison{slices.Concat(axes, asides), func(r *Result) bool { return r.Depth == 1 }}
+	byPlain = comparison{withoutEpilogue(slices.Concat(axes, asides, []column{depthAxis})), func(r *Result) bool {
+		return r.Scales == "" && !r.Bias && r.Activation == ""
+	}}
 )
 
+func withoutEpilogue(axes []column) []column {
+	return slices.DeleteFunc(axes, func(a column) bool {
+		return a.name == "scales" || a.name == "bias" || a.name == "activation"
+	})
+}
+
 // baselines returns the base of each group that has one, and others.
-func (c comparison) baselines(r *Report) map[group]*Result {
-	base, several := map[group]*Result{}, map[group]bool{}
+func (c comparison) baselines(r *Report) map[string]*Result {
+	base, several := map[string]*Result{}, map[string]bool{}
 	for i := range r.Results {
 		res := &r.Results[i]
-		if g := c.same(res); c.base(res) {
-			base[g] = res
+		if k := key(res, c.same); c.base(res) {
+			base[k] = res
 		} else {
-			several[g] = true
+			several[k] = true
 		}
 	}
-	maps.DeleteFunc(base, func(g group, _ *Result) bool { return !several[g] })
+	maps.DeleteFunc(base, func(k string, _ *Result) bool { return !several[k] })
 	return base
 }
 
 // versus compares res with its base, or returns nil if that was not measured, or is res.
-func (c comparison) versus(base map[group]*Result, res *Result) *Versus {
-	if one := base[c.same(res)]; one != nil && one != res {
+func (c comparison) versus(base map[string]*Result, res *Result) *Versus {
+	if one := base[key(res, c.same)]; one != nil && one != res {
 		return versus(one.Samples, res.Samples)
 	}
 	return nil

@@ -80,8 +80,12 @@ func (w Workload) Trans() string {
 }
 
 // Bytes returns the size of A, B and C together, of all products of a batch.
-func (w Workload) Bytes() int {
-	return w.products() * ((w.M*w.K+w.K*w.N)*w.In.Size() + w.M*w.N*w.Out.Size())
+func (w Workload) Bytes() int { return int(w.bytes()) }
+
+// bytes is Bytes where an int might overflow.
+func (w Workload) bytes() float64 {
+	m, n, k := float64(w.M), float64(w.N), float64(w.K)
+	return float64(w.products()) * ((m*k+k*n)*float64(w.In.Size()) + m*n*float64(w.Out.Size()))
 }
 
 // Validate reports what makes w impossible to measure.
@@ -97,9 +101,7 @@ func (w Workload) Validate() error {
 	if w.Batch < 0 || w.Batch > MaxBatch {
 		return fmt.Errorf("bench: batch %d is outside 0..%d", w.Batch, MaxBatch)
 	}
-	m, n, k := float64(w.M), float64(w.N), float64(w.K)
-	bytes := float64(w.products()) * ((m*k+k*n)*float64(w.In.Size()) + m*n*float64(w.Out.Size()))
-	if bytes > math.MaxInt {
+	if bytes := w.bytes(); bytes > math.MaxInt {
 		return fmt.Errorf("%w: the operands of %s of %dx%dx%d take %.1f GiB, more than this system addresses",
 			ErrMemory, plural(w.products(), "product"), w.M, w.N, w.K, bytes/(1<<30))
 	}
