@@ -74,18 +74,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // status tells err on stderr, and returns the exit status for it.
 func status(err error, stderr io.Writer) int {
 	if err != nil {
-		err = line{err}
+		err = bare{err}
 	}
 	return cli.Status("gemmbench", err, stderr)
 }
 
-// A line is an error as it is told: on one line, without packages.
-type line struct{ error }
+// A bare error is told without packages.
+type bare struct{ error }
 
-func (l line) Error() string {
-	return strings.ReplaceAll(packages.ReplaceAllString(l.error.Error(), "$1"), "\n", "; ")
-}
-func (l line) Unwrap() error { return l.error }
+func (b bare) Error() string { return packages.ReplaceAllString(b.error.Error(), "$1") }
+func (b bare) Unwrap() error { return b.error }
 
 // packages are the names with which errors of this module begin: to a user of the
 // command one name, its own, is enough.

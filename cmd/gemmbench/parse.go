@@ -16,10 +16,8 @@ import (
 // maxVariants bounds a comparison, and every list in the flags.
 const maxVariants = 512
 
-// The values of lists may be written in capitals or not.
-
 // parseList applies parse to the parts of a list separated by commas, and drops
-// what comes again.
+// what comes again. Values may be written in capitals or not.
 func parseList[T comparable](list string, parse func(string) ([]T, error)) ([]T, error) {
 	var all []T
 	for part := range strings.SplitSeq(list, ",") {

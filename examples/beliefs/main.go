@@ -38,18 +38,19 @@ func (c count) print(what, rule string) {
 }
 
 // module returns the root of this module.
-func module() (dir string, err error) {
-	dir, err = os.Getwd()
-	for err == nil {
+func module() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for ; ; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
 			return dir, nil
 		}
 		if dir == filepath.Dir(dir) {
-			err = errors.New("beliefs: run this inside the module, whose recordings it reads")
+			return "", errors.New("beliefs: run this inside the module, whose recordings it reads")
 		}
-		dir = filepath.Dir(dir)
 	}
-	return "", err
 }
 
 // recording reads a file of this module.

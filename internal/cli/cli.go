@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 )
 
@@ -41,7 +42,7 @@ func (e UsageError) Unwrap() error { return e.Err }
 // Usagef returns a [UsageError] of [fmt.Errorf]'s.
 func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
 
-// Status tells err on stderr, in the name of the program, and returns the exit status for it.
+// Status tells err on stderr, on one line in the name of the program, and returns the exit status for it.
 func Status(program string, err error, stderr io.Writer) int {
 	var usage UsageError
 	switch {
@@ -51,7 +52,7 @@ func Status(program string, err error, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "%s: interrupted\n", program)
 		return Interrupted
 	}
-	fmt.Fprintf(stderr, "%s: %v\n", program, err)
+	fmt.Fprintf(stderr, "%s: %s\n", program, strings.ReplaceAll(err.Error(), "\n", "; "))
 	if errors.As(err, &usage) {
 		return Usage
 	}

@@ -24,6 +24,7 @@ func TestStatus(t *testing.T) {
 		{nil, OK, ""},
 		{flag.ErrHelp, OK, ""},
 		{errors.New("no luck"), Failed, "program: no luck\n"},
+		{errors.Join(errors.New("no luck"), Usagef("-size 0")), Usage, "program: no luck; -size 0\n"},
 		{Usagef("-size %d", 0), Usage, "program: -size 0\n"},
 		{fmt.Errorf("compare: %w", Usagef("-size 0")), Usage, "program: compare: -size 0\n"},
 		{fmt.Errorf("compare: %w", context.Canceled), Interrupted, "program: interrupted\n"},

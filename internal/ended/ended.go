@@ -14,6 +14,7 @@ func Err(ctx context.Context) error {
 	return look(ctx)
 }
 
+// look is apart from Err to keep that small enough to inline: most calls have no context.
 func look(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
