@@ -2,10 +2,10 @@ package asm
 
 import (
 	"math"
-	"sync"
 	"unsafe"
 
 	"example.com/leafhopper/fp8"
+	"example.com/leafhopper/internal/race"
 )
 
 // Native arithmetic multiplies fp8 as the bf16 numbers that it holds exactly: what packs bf16 packs fp8 that was
@@ -48,7 +48,7 @@ const (
 	pieceCols  = 128
 )
 
-var pieces8 = sync.Pool{New: func() any { return new([pieceBytes]byte) }}
+var pieces8 race.Pool[[pieceBytes]byte]
 
 // packing8 returns the packer of fp8 of type t into panels of k, of width rows or columns, of which pack makes panels
 // of bf16.
@@ -56,7 +56,7 @@ func packing8(k *Kernel, t Type, width int, kContiguous bool, pack PackFunc) Pac
 	panel := func(n int) int { return k.Words(BF16, n) * width * 4 }
 	if kContiguous {
 		return func(dst, src unsafe.Pointer, stride, r, n int) {
-			mem := pieces8.Get().(*[pieceBytes]byte)
+			mem := pieces8.Get()
 			for i := 0; i < r; i += width {
 				rows := min(width, r-i)
 				for k0 := 0; k0 < n; k0 += pieceDepth {
@@ -71,7 +71,7 @@ func packing8(k *Kernel, t Type, width int, kContiguous bool, pack PackFunc) Pac
 	group := max(1, pieceCols/width) * width // columns
 	depth := pieceBytes / 2 / group &^ 31
 	return func(dst, src unsafe.Pointer, stride, r, n int) {
-		mem := pieces8.Get().(*[pieceBytes]byte)
+		mem := pieces8.Get()
 		for k0 := 0; k0 < n; k0 += depth {
 			deep := min(depth, n-k0)
 			for i := 0; i < r; i += group {

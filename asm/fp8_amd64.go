@@ -96,7 +96,7 @@ func (f *kernel8) transposing(t Type) PackFunc {
 	rest := packing8(&Kernel{KPack: f.kpack}, t, width, true, f.bf16[packSlot(true)])
 	return func(dst, src unsafe.Pointer, stride, r, k int) {
 		panel := (k + f.kpack - 1) / f.kpack * width * 4
-		c := streamCalls.Get().(*streamCall)
+		c := streamCalls.Get()
 		c.table = tables
 		deep := k &^ (block - 1)
 		for i := 0; i < r; i += width {

@@ -1,8 +1,9 @@
 package asm
 
 import (
-	"sync"
 	"unsafe"
+
+	"example.com/leafhopper/internal/race"
 )
 
 // # Hopper's arithmetic
@@ -139,7 +140,7 @@ func (s *hopperShape) bytes(side panelSide, words int) int {
 // sumTiles is how many tiles of sums of a block of K wait to be added, and blockSums memory for them.
 const sumTiles = 4
 
-var blockSums = sync.Pool{New: func() any { return new([sumTiles * maxHopperTile]float32) }}
+var blockSums race.Pool[[sumTiles * maxHopperTile]float32]
 
 // adding returns mul, which goes on with the chain of src, as a whole [KernelFunc]: with [EndBlock] it sums a
 // block of K for itself and adds that to src.
@@ -150,7 +151,7 @@ func (s *hopperShape) adding(mul KernelFunc) KernelFunc {
 			return
 		}
 		lds = pitchOf(lds)
-		mem, pitch := blockSums.Get().(*[sumTiles * maxHopperTile]float32), s.nr*4
+		mem, pitch := blockSums.Get(), s.nr*4
 		for p := 0; p < m; p += sumTiles {
 			n := min(sumTiles, m-p)
 			mul(k, n, unsafe.Add(a, p*s.bytes(sideA, k)), b, nil, pitch, unsafe.Pointer(mem), pitch)

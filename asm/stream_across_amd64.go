@@ -34,7 +34,7 @@ func (s *streamKernel) rowsOfK(c *streamCall, k, m, n int, a, b, dst unsafe.Poin
 	columns := n % s.vec
 	if columns > 0 && !s.masks {
 		c.n -= columns
-		part = streamCalls.Get().(*streamCall)
+		part = streamCalls.Get()
 		part.n, part.adds, part.stride, part.b = s.vec, 0, s.vec*s.size, unsafe.Pointer(&part.room[0])
 		s.loadPart(part, 0, columns, s.vec, m, nil, 0)
 	}

@@ -3,8 +3,9 @@
 package asm
 
 import (
-	"sync"
 	"unsafe"
+
+	"example.com/leafhopper/internal/race"
 )
 
 // The stream kernels in assembly read rows of K (Across), rows along K (Along) or packed panels (Panels); Far
@@ -59,11 +60,11 @@ const (
 	streamPanel  = 16 * 128 // bytes of a panel of what is left of K, or of a part of it
 )
 
-var streamCalls = sync.Pool{New: func() any { return new(streamCall) }}
+var streamCalls race.Pool[streamCall]
 
 // newCall takes one from the pool.
 func (s *streamKernel) newCall() *streamCall {
-	c := streamCalls.Get().(*streamCall)
+	c := streamCalls.Get()
 	c.table = s.table
 	return c
 }

@@ -5,6 +5,8 @@ package bf16
 import (
 	"github.com/x448/float16"
 	"golang.org/x/sys/cpu"
+
+	"example.com/leafhopper/internal/race"
 )
 
 var (
@@ -16,10 +18,12 @@ var (
 // blockAVX2 is the least that the AVX2 routines convert. AVX-512 has masks for what is left, AVX2 leaves it to Go.
 const blockAVX2 = 16
 
-// None of these is inlined: the scheduler stops a goroutine where a function begins.
+// None of these is inlined: the scheduler stops a goroutine where a function begins. The race detector does not see into
+// assembly.
 
 //go:noinline
 func encode(dst []BF16, src []float32) {
+	race.Converts(dst, src)
 	if n := len(src) &^ (blockAVX2 - 1); n > 0 && useAVX2 && !useAVX512 {
 		encodeAVX2(&dst[0], &src[0], n)
 		dst, src = dst[n:], src[n:]
@@ -35,6 +39,7 @@ func encode(dst []BF16, src []float32) {
 
 //go:noinline
 func decode(dst []float32, src []BF16) {
+	race.Converts(dst, src)
 	if n := len(src) &^ (blockAVX2 - 1); n > 0 && useAVX2 && !useAVX512 {
 		decodeAVX2(&dst[0], &src[0], n)
 		dst, src = dst[n:], src[n:]
@@ -50,6 +55,7 @@ func decode(dst []float32, src []BF16) {
 
 //go:noinline
 func encodeFloat16(dst []float16.Float16, src []float32) {
+	race.Converts(dst, src)
 	if n := len(src) &^ (blockAVX2 - 1); n > 0 && useF16C && !useAVX512 {
 		encodeFloat16F16C(&dst[0], &src[0], n)
 		dst, src = dst[n:], src[n:]
@@ -65,6 +71,7 @@ func encodeFloat16(dst []float16.Float16, src []float32) {
 
 //go:noinline
 func decodeFloat16(dst []float32, src []float16.Float16) {
+	race.Converts(dst, src)
 	if n := len(src) &^ (blockAVX2 - 1); n > 0 && useF16C && !useAVX512 {
 		decodeFloat16F16C(&dst[0], &src[0], n)
 		dst, src = dst[n:], src[n:]

@@ -13,6 +13,8 @@ import (
 	"unsafe"
 
 	"github.com/x448/float16"
+
+	"example.com/leafhopper/internal/race"
 )
 
 type element interface {
@@ -297,6 +299,9 @@ func TestNil(t *testing.T) {
 }
 
 func TestAllocs(t *testing.T) {
+	if race.Enabled {
+		t.Skip("what the race detector is told of escapes")
+	}
 	eachPath(t, func(t *testing.T) {
 		if n := testing.AllocsPerRun(100, func() {
 			var f [100]float32

@@ -7,10 +7,10 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"example.com/leafhopper/internal/ended"
 	"example.com/leafhopper/internal/plan"
+	"example.com/leafhopper/internal/race"
 )
 
 // MultiplyBatch computes C[i] = alpha·A[i]·B[i] + beta·C[i] for every i: what as many calls of [Multiply] with the same
@@ -80,14 +80,14 @@ type batch struct {
 }
 
 // batches keeps the memory of batches.
-var batches = sync.Pool{New: func() any { return new(batch) }}
+var batches race.Pool[batch]
 
 // newBatch returns a batch of so many products, none of whose operands is known.
 func newBatch(c, a, b int) (*batch, error) {
 	if a != c || b != c {
 		return nil, fmt.Errorf("gemm: a batch of %d C has %d A and %d B", c, a, b)
 	}
-	bt := batches.Get().(*batch)
+	bt := batches.Get()
 	bt.products = slices.Grow(bt.products, c)[:c]
 	return bt, nil
 }
@@ -136,6 +136,8 @@ func (e *Engine) multiplyBatch(bt *batch, opts []Option) error {
 	if err := ended.Err(s.ctx); err != nil || len(bt.products) == 0 {
 		return err
 	}
+	bt.tellRaces(&s)
+	defer bt.tellRaces(&s)
 	var call product
 	s.workers = s.workerCount(&call)
 	defer call.leave()
@@ -151,6 +153,14 @@ func (e *Engine) multiplyBatch(bt *batch, opts []Option) error {
 		}
 	}
 	return nil
+}
+
+func (bt *batch) tellRaces(s *settings) {
+	if race.Enabled {
+		for i := range bt.products {
+			bt.products[i].tellRaces(s)
+		}
+	}
 }
 
 // computeWhole tells the products that are one worker's each from those that are shared, and computes them.

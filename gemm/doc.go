@@ -180,7 +180,8 @@
 // # Concurrency
 //
 // All functions may be called by several goroutines at once, with the same inputs too, provided that nobody writes an
-// input or touches a C during the call. A call computes on its own goroutine and on helpers that it shares with the
+// input or touches a C during the call: in a build with the race detector, which does not see into assembly, every call
+// tells it what it reads and writes. A call computes on its own goroutine and on helpers that it shares with the
 // other calls of its engine. Helpers wait for the next call for a fraction of a millisecond, spinning, and then end: an
 // idle engine has no goroutines. A call returns when every helper has left its operands, also when it was cancelled.
 package gemm
@@ -194,5 +195,6 @@ package gemm
 //	ring, columns_compute, columns_turned, columns_swept, columns, slabs
 //	slab, slab_dots, slab_unpacked, stream             what one goroutine computes, without slots
 //	strip, scratch, behind                             calls of kernels, their memory, and the panel after this
+//	races                                              what the race detector is told
 //	share, option, stats, matrix                       how many compute; what callers pass and get
 //	epilogue, sums, product, finish, panels, view      what becomes of sums; a product, and where it lies

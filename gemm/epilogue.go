@@ -108,7 +108,7 @@ func (p *product) setFinish(asked *finishing) error {
 		return fmt.Errorf("gemm: scales, biases and activations are applied to sums in float32; the operands hold %v",
 			p.Elem)
 	}
-	f := finishes.Get().(*finish)
+	f := finishes.Get()
 	*f = finish{scales: f.scales[:0], activation: asked.activation, first: p.c.ptr, pitch: p.c.pitch()}
 	p.finish, p.finishesInC = f, p.c.elem == asm.F32 && p.alpha == 1 && p.beta == 0 && !p.c.trans
 	for i, v := range &asked.vectors {

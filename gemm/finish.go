@@ -1,10 +1,10 @@
 package gemm
 
 import (
-	"sync"
 	"unsafe"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/internal/race"
 )
 
 // finishing is what options ask to happen to sums besides alpha and beta.
@@ -51,7 +51,7 @@ type finish struct {
 
 // finishes are for products that workers share, too, and so cannot lie on a stack. Few products have one, and all
 // would have to make room for it.
-var finishes = sync.Pool{New: func() any { return new(finish) }}
+var finishes race.Pool[finish]
 
 // release gives the finish back, without what it points to.
 func (f *finish) release() {

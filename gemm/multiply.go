@@ -152,7 +152,9 @@ func (e *Engine) multiply(in *slab, opts []Option) error {
 	if err := ended.Err(s.ctx); err != nil {
 		return err
 	}
+	in.tellRaces(s)
 	err := e.compute(in, s)
+	in.tellRaces(s)
 	if in.finish != nil {
 		in.finish.release()
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"example.com/leafhopper/internal/race"
 	"example.com/leafhopper/tile"
 )
 
@@ -43,6 +44,9 @@ func Pack[T Element](b Matrix[T], opts ...Option) (*Packed[T], error) {
 	v := b.view()
 	if err := v.check("B"); err != nil {
 		return nil, err
+	}
+	if race.Enabled {
+		v.tell(race.Read)
 	}
 	k, err := s.selectKernel(v.elem, nil)
 	if err != nil {

@@ -16,6 +16,10 @@ func Hide() { runtime.RaceDisable() }
 // Show ends Hide.
 func Show() { runtime.RaceEnable() }
 
+// Read and Write tell the detector that the goroutine reads or writes n bytes at p, where assembly does so unseen.
+func Read(p unsafe.Pointer, n int)  { runtime.RaceReadRange(p, n) }
+func Write(p unsafe.Pointer, n int) { runtime.RaceWriteRange(p, n) }
+
 // Release orders what the goroutine has done before what others do after an Acquire of p.
 func Release(p unsafe.Pointer) { runtime.RaceReleaseMerge(p) }
 
