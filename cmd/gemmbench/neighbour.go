@@ -61,7 +61,7 @@ func setupNeighbour(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer
 func (f *neighbourFlags) declareAll(fs *flag.FlagSet) {
 	f.output.declare(fs, "table", "json")
 	fs.StringVar(&f.part, "part", strings.Join(neighbourParts, ","),
-		"`list` of what to measure: "+strings.Join(neighbourParts, ", "))
+		"`list` of what to measure: "+nameList(neighbourParts))
 	fs.StringVar(&f.size, "size", "", "`list` of sizes, MxNxK or one number "+
 		"(default: 128,512,2048 for sleeper, 32 to 256 for burn, 32 to 512 for callers)")
 	fs.StringVar(&f.dtype, "dtype", "f32", "`type` of A and B: "+nameList(neighbourTypes))
@@ -82,7 +82,7 @@ func (f *neighbourFlags) neighbour() (*neighbour, error) {
 		workers: f.workers, duration: f.duration, pause: f.pause,
 	}
 	var err error
-	if n.parts, err = parseList(f.part, parseWord(neighbourParts...)); err != nil {
+	if n.parts, err = parseList(f.part, parseName(neighbourParts)); err != nil {
 		return nil, cli.Usagef("neighbour: -part: %w", err)
 	}
 	if f.size != "" {

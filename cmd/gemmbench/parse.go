@@ -123,10 +123,10 @@ func parseTiles(hi int) func(string) ([][3]int, error) {
 }
 
 // parseName reads one of some values by its name.
-func parseName[T fmt.Stringer](some []T) func(string) ([]T, error) {
+func parseName[T any](some []T) func(string) ([]T, error) {
 	return func(s string) ([]T, error) {
 		for _, t := range some {
-			if strings.EqualFold(t.String(), s) {
+			if strings.EqualFold(fmt.Sprint(t), s) {
 				return []T{t}, nil
 			}
 		}
@@ -135,10 +135,10 @@ func parseName[T fmt.Stringer](some []T) func(string) ([]T, error) {
 }
 
 // nameList names the values, in their order.
-func nameList[T fmt.Stringer](some []T) string {
+func nameList[T any](some []T) string {
 	var names []string
 	for _, t := range some {
-		names = append(names, t.String())
+		names = append(names, fmt.Sprint(t))
 	}
 	return strings.Join(names, ", ")
 }
@@ -202,22 +202,10 @@ func attach(fs *flag.FlagSet, args []string) []string {
 	return out
 }
 
-// parseWord reads one of some words.
-func parseWord(some ...string) func(string) ([]string, error) {
-	return func(s string) ([]string, error) {
-		at := slices.IndexFunc(some, func(word string) bool { return strings.EqualFold(word, s) })
-		if at < 0 {
-			return nil, fmt.Errorf("%q is not one of %s", s, strings.Join(some, ", "))
-		}
-		return some[at : at+1], nil
-	}
-}
+var parseTrans = parseName([]string{"NN", "NT", "TN", "TT"})
 
-var parseTrans = parseWord("NN", "NT", "TN", "TT")
-
-// parseKernel reads the name of a kernel that this build knows; auto means
-// the best, which is "" to package gemm. Whether it has the arithmetic and the type that go with it is
-// checked for each variant.
+// parseKernel reads the name of a kernel that this build knows; auto means the best, which is "" to package gemm. Whether
+// it has the arithmetic and the type that go with it is checked for each variant.
 func parseKernel(s string) ([]string, error) {
 	if strings.EqualFold(s, "auto") {
 		return []string{""}, nil
