@@ -76,8 +76,8 @@ var companions = named(`(cublas.*)_rows\.bin`)
 func parsed[T any](
 	parse func([]byte) ([]T, error), check func(*T) (string, error),
 ) func(context.Context, *config, *file, []byte) (result, error) {
-	return func(ctx context.Context, _ *config, f *file, data []byte) (result, error) {
-		r := result{file: f.name()}
+	return func(ctx context.Context, _ *config, _ *file, data []byte) (result, error) {
+		var r result
 		records, err := parse(data)
 		if err != nil {
 			return r, err
@@ -124,14 +124,14 @@ type file struct {
 	kind *kind
 }
 
-func (f *file) name() string { return filepath.Base(f.path) }
-
 func (f *file) replay(ctx context.Context, c *config) (result, error) {
 	data, err := golden.Read(f.path)
 	if err != nil {
 		return result{}, err
 	}
-	return f.kind.replay(ctx, c, f, data)
+	r, err := f.kind.replay(ctx, c, f, data)
+	r.file = filepath.Base(f.path)
+	return r, err
 }
 
 // testdata are the folders of this module that hold its recordings, each with

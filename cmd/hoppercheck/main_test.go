@@ -146,9 +146,9 @@ func TestNotes(t *testing.T) {
 	for want, r := range map[string]result{
 		"": {},
 		"1 product agrees with K split (-v names them)":               {splits: make([]splitProduct, 1)},
-		"3 products of more than 10 operations left out (-max-flops)": {leftOut: 3, maxFlops: 10},
+		"3 products of more than 10 operations left out (-max-flops)": {leftOut: 3},
 	} {
-		if got := r.note(false); got != want {
+		if got := r.note(&config{maxFlops: 10}); got != want {
 			t.Errorf("note %q, want %q", got, want)
 		}
 	}

@@ -42,7 +42,7 @@ func products[P any](
 	parse func(data, rows []byte) ([]P, error), prepare func(*P) product,
 ) func(context.Context, *config, *file, []byte) (result, error) {
 	return func(ctx context.Context, c *config, f *file, data []byte) (result, error) {
-		r := result{file: f.name(), maxFlops: c.maxFlops}
+		var r result
 		rows, err := f.rows()
 		if err != nil {
 			return r, err

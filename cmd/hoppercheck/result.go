@@ -14,7 +14,6 @@ type result struct {
 	records, different int
 	first              string // the first difference
 	leftOut            int    // products that are too large
-	maxFlops           float64
 	splits             []splitProduct
 }
 
@@ -27,9 +26,9 @@ type splitProduct struct {
 
 // note says what agrees not as it stands, and what was left out, or "". A verbose
 // command has named the former.
-func (r *result) note(verbose bool) string {
+func (r *result) note(c *config) string {
 	names := " (-v names them)"
-	if verbose {
+	if c.verbose {
 		names = ""
 	}
 	var parts []string
@@ -45,7 +44,7 @@ func (r *result) note(verbose bool) string {
 			noun = ""
 		}
 		parts = append(parts, fmt.Sprintf("%d %sof more than %g operations left out (-max-flops)",
-			r.leftOut, noun, r.maxFlops))
+			r.leftOut, noun, c.maxFlops))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -89,7 +88,7 @@ func write(w io.Writer, c *config, results []result) error {
 	}
 	fmt.Fprintf(&text, "%9d  %9d  in all\n", records, different)
 	for _, r := range results {
-		if note := r.note(c.verbose); note != "" {
+		if note := r.note(c); note != "" {
 			fmt.Fprintf(&text, "\n%s: %s\n", r.file, note)
 		}
 	}
