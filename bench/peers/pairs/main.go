@@ -51,6 +51,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	cut := slices.Index(fs.Args(), "--")
 	switch {
 	case err != nil:
+		err = fmt.Errorf("%w (pairs -h)", err)
 	case *pause < 0 || *pause > 10000:
 		err = fmt.Errorf("-pause: %d is not in 0..10000", *pause)
 	case *pin < 0 || *pin > runtime.NumCPU():
