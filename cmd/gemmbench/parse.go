@@ -204,8 +204,8 @@ func attach(fs *flag.FlagSet, args []string) []string {
 
 var parseTrans = parseName([]string{"NN", "NT", "TN", "TT"})
 
-// parseKernel reads the name of a kernel that this build knows; auto means the best, which is "" to package gemm. Whether
-// it has the arithmetic and the type that go with it is checked for each variant.
+// parseKernel reads the name of a kernel that this build knows; auto means the best, which is "" to package gemm.
+// Whether it has the arithmetic and the type that go with it is checked for each variant.
 func parseKernel(s string) ([]string, error) {
 	if strings.EqualFold(s, "auto") {
 		return []string{""}, nil
