@@ -49,7 +49,7 @@ func (w Workload) vectors() (v vectors) {
 	values := func(n, which int) []float32 {
 		o := newOperand(asm.F32, 1, n, false)
 		o.fill(context.Background(), mix(w.Seed, which))
-		return o.f32
+		return o.view.(gemm.Matrix[float32]).Data
 	}
 	scales := func(n, which int) []float32 {
 		s := values(n, which)

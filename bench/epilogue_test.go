@@ -82,11 +82,11 @@ func TestEpilogueOfFloat64(t *testing.T) {
 func TestInfinityActivated(t *testing.T) {
 	w := Workload{M: 2, N: 40, K: 3, In: asm.F32, Out: asm.F32, Alpha: 3e38, Seed: 1, Arith: gemm.Hopper}
 	a, b, _ := newOperands(t.Context(), w)
-	for i := range a.f32 {
-		a.f32[i] = float32(1 - 2*(i/w.K)) // a row each of 1 and -1
+	for i := range data(a.view) {
+		data(a.view)[i] = float32(1 - 2*(i/w.K)) // a row each of 1 and -1
 	}
-	for i := range b.f32 {
-		b.f32[i] = 10
+	for i := range data(b.view) {
+		data(b.view)[i] = 10
 	}
 	for _, f := range asm.Activations() {
 		w.Activation = f
@@ -99,7 +99,7 @@ func TestInfinityActivated(t *testing.T) {
 			if o := r.check(c); o.maxError != 0 {
 				t.Errorf("%v by %s: %v", f, k.Name, o)
 			}
-			if c.f32[w.N] = 0.5; r.check(c).passed() {
+			if data(c.view)[w.N] = 0.5; r.check(c).passed() {
 				t.Errorf("%v of -Inf: 0.5 passes", f)
 			}
 		}

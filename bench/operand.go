@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"encoding/binary"
 	"math"
 	"unsafe"
 
@@ -19,49 +20,91 @@ type operand struct {
 	rows, cols int // of the view
 	trans      bool
 	elem       asm.Type
-	tf32       bool // f32 elements are read as tf32
+	raw        []byte // the elements
 	// pack returns the view in the layout of a kernel.
 	pack func(...gemm.Option) (gemm.AnyMatrix, error)
-	raw  []byte // the elements; one of these is them, too
-	bf   []bf16.BF16
-	f16  []float16.Float16
-	f32  []float32
-	f64  []float64
-	e4m3 []fp8.E4M3
-	e5m2 []fp8.E5M2
+
+	// What the i-th stored element is, and those from there on become, or are made of.
+	value  func(i int) float64
+	widen  func(dst []float64, i int)
+	encode func(i int, src []float64)
 }
 
 func newOperand(t asm.Type, rows, cols int, trans bool) *operand {
 	o := &operand{rows: rows, cols: cols, trans: trans, elem: t}
 	switch t {
 	case asm.BF16:
-		o.bf = newElements[bf16.BF16](o)
+		setElements(o, by32(bf16.BF16.Float32, bf16.Decode, bf16.Encode))
 	case asm.F16:
-		o.f16 = newElements[float16.Float16](o)
+		setElements(o, by32(float16.Float16.Float32, bf16.DecodeFloat16, bf16.EncodeFloat16))
 	case asm.E4M3:
-		o.e4m3 = newElements[fp8.E4M3](o)
+		setElements(o, by32(fp8.E4M3.Float32, fp8.DecodeE4M3, fp8.EncodeE4M3))
 	case asm.E5M2:
-		o.e5m2 = newElements[fp8.E5M2](o)
+		setElements(o, by32(fp8.E5M2.Float32, fp8.DecodeE5M2, fp8.EncodeE5M2))
 	case asm.F64:
-		o.f64 = newElements[float64](o)
+		setElements(o, conversion[float64]{itself[float64], copySlice[float64], copySlice[float64]})
 	default:
-		o.f32 = newElements[float32](o)
+		setElements(o, by32(itself[float32], copySlice[float32], copySlice[float32]))
 	}
 	return o
 }
 
-// newElements gives o elements of its type.
-func newElements[T gemm.Element](o *operand) []T {
+// setElements gives o elements of its type.
+func setElements[T gemm.Element](o *operand, by conversion[T]) {
 	rows, cols := o.stored()
 	m := gemm.NewMatrix[T](rows, cols)
-	o.raw = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(m.Data))), rows*cols*o.elem.Size())
+	all := m.Data
+	o.raw = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(all))), len(all)*o.elem.Size())
 	if o.trans {
 		m = m.T()
 	}
 	o.view = m
 	o.pack = func(opts ...gemm.Option) (gemm.AnyMatrix, error) { return gemm.Pack(m, opts...) }
-	return m.Data
+	o.value = func(i int) float64 { return by.value(all[i]) }
+	o.widen = func(dst []float64, i int) { by.widen(dst, all[i:i+len(dst)]) }
+	o.encode = func(i int, src []float64) { by.narrow(all[i:i+len(src)], src) }
 }
+
+// A conversion is how elements become float64, and are made of it.
+type conversion[T any] struct {
+	value  func(T) float64
+	widen  func(dst []float64, src []T)
+	narrow func(dst []T, src []float64)
+}
+
+// by32 is a conversion by way of float32.
+func by32[T any](value func(T) float32, widen func([]float32, []T), narrow func([]T, []float32)) conversion[T] {
+	return conversion[T]{
+		func(x T) float64 { return float64(value(x)) },
+		func(dst []float64, src []T) {
+			for buf := make([]float32, min(len(src), narrowed)); len(src) > 0; {
+				part := buf[:min(len(src), len(buf))]
+				widen(part, src[:len(part)])
+				for i, v := range part {
+					dst[i] = float64(v)
+				}
+				dst, src = dst[len(part):], src[len(part):]
+			}
+		},
+		func(dst []T, src []float64) {
+			for buf := make([]float32, min(len(src), narrowed)); len(src) > 0; {
+				part := buf[:min(len(src), len(buf))]
+				for i := range part {
+					part[i] = float32(src[i])
+				}
+				narrow(dst[:len(part)], part)
+				dst, src = dst[len(part):], src[len(part):]
+			}
+		},
+	}
+}
+
+// narrowed is how many elements pass through float32 at a time.
+const narrowed = 256
+
+func itself[T any](x T) T { return x }
+
+func copySlice[T any](dst, src []T) { copy(dst, src) }
 
 // stored returns the rows and columns as they lie in memory.
 func (o *operand) stored() (rows, cols int) {
@@ -71,26 +114,10 @@ func (o *operand) stored() (rows, cols int) {
 	return o.rows, o.cols
 }
 
-// narrowed is how many elements pass through float32 at a time.
-const narrowed = 256
-
 // decode widens the elements lo <= j < hi of stored row r to the front of dst.
 func (o *operand) decode(dst []float64, r, lo, hi int) {
 	_, cols := o.stored()
-	lo, hi = r*cols+lo, r*cols+hi
-	if o.elem == asm.F64 {
-		copy(dst, o.f64[lo:hi])
-		return
-	}
-	var buf [narrowed]float32
-	for lo < hi {
-		part := buf[:min(hi-lo, len(buf))]
-		o.decode32(part, lo)
-		for i, v := range part {
-			dst[i] = float64(v)
-		}
-		lo, dst = lo+len(part), dst[len(part):]
-	}
+	o.widen(dst[:hi-lo], r*cols+lo)
 }
 
 // column widens column j of the view to dst.
@@ -104,95 +131,20 @@ func (o *operand) column(dst []float64, j int) {
 	}
 }
 
-// decode32 widens the elements from the i-th stored one on, which are no float64s, to dst.
-func (o *operand) decode32(dst []float32, i int) {
-	end := i + len(dst)
-	switch o.elem {
-	case asm.BF16:
-		bf16.Decode(dst, o.bf[i:end])
-	case asm.F16:
-		bf16.DecodeFloat16(dst, o.f16[i:end])
-	case asm.E4M3:
-		fp8.DecodeE4M3(dst, o.e4m3[i:end])
-	case asm.E5M2:
-		fp8.DecodeE5M2(dst, o.e5m2[i:end])
-	default:
-		copy(dst, o.f32[i:end])
-		if o.tf32 {
-			for i, v := range dst {
-				dst[i] = tf32.Round(v)
-			}
-		}
-	}
-}
-
-// encode narrows src into the elements from the i-th stored one on, by way of float32 if they are no float64s.
-func (o *operand) encode(i int, src []float64) {
-	if o.elem == asm.F64 {
-		copy(o.f64[i:], src)
-		return
-	}
-	var buf [narrowed]float32
-	for len(src) > 0 {
-		part := buf[:min(len(src), len(buf))]
-		for j := range part {
-			part[j] = float32(src[j])
-		}
-		o.encode32(i, part)
-		i, src = i+len(part), src[len(part):]
-	}
-}
-
-func (o *operand) encode32(i int, src []float32) {
-	switch o.elem {
-	case asm.BF16:
-		bf16.Encode(o.bf[i:i+len(src)], src)
-	case asm.F16:
-		bf16.EncodeFloat16(o.f16[i:i+len(src)], src)
-	case asm.E4M3:
-		fp8.EncodeE4M3(o.e4m3[i:], src)
-	case asm.E5M2:
-		fp8.EncodeE5M2(o.e5m2[i:], src)
-	default:
-		copy(o.f32[i:], src)
-	}
-}
-
 // at returns element (i, j) of the view.
-func (o *operand) at(i, j int) float64 {
-	i = o.index(i, j)
-	switch o.elem {
-	case asm.BF16:
-		return float64(o.bf[i].Float32())
-	case asm.F16:
-		return float64(o.f16[i].Float32())
-	case asm.E4M3:
-		return float64(o.e4m3[i].Float32())
-	case asm.E5M2:
-		return float64(o.e5m2[i].Float32())
-	case asm.F64:
-		return o.f64[i]
-	}
-	if o.tf32 {
-		return float64(tf32.Round(o.f32[i]))
-	}
-	return float64(o.f32[i])
-}
+func (o *operand) at(i, j int) float64 { return o.value(o.index(i, j)) }
 
 // bits returns the representation of element (i, j) of the view, which is no float64.
 func (o *operand) bits(i, j int) uint32 {
-	i = o.index(i, j)
-	switch o.elem {
-	case asm.BF16:
-		return uint32(o.bf[i])
-	case asm.F16:
-		return uint32(o.f16[i])
-	case asm.E4M3:
-		return uint32(o.e4m3[i])
-	case asm.E5M2:
-		return uint32(o.e5m2[i])
+	size := o.elem.Size()
+	at := o.raw[o.index(i, j)*size:]
+	switch size {
+	case 1:
+		return uint32(at[0])
+	case 2:
+		return uint32(binary.NativeEndian.Uint16(at))
 	}
-	return math.Float32bits(o.f32[i])
+	return binary.NativeEndian.Uint32(at)
 }
 
 // index returns the place of element (i, j) of the view in memory.
@@ -208,7 +160,14 @@ func (o *operand) index(i, j int) int {
 // arithmetic: rounded to tf32. It shares memory with o.
 func (o *operand) asTF32() *operand {
 	t := *o
-	t.tf32 = true
+	round := func(v float64) float64 { return float64(tf32.Round(float32(v))) }
+	t.value = func(i int) float64 { return round(o.value(i)) }
+	t.widen = func(dst []float64, i int) {
+		o.widen(dst, i)
+		for j, v := range dst {
+			dst[j] = round(v)
+		}
+	}
 	return &t
 }
 

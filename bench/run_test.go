@@ -144,8 +144,8 @@ func TestPrepackedIsVerified(t *testing.T) {
 		return engine.Multiply(c, a, b, opts...)
 	})
 	for name, spoil := range map[string]func(){
-		"C[":              func() { other.f32[41] += 1 },
-		"prepacked false": func() { other.f32[41] *= 1 + 0x1p-22 },
+		"C[":              func() { data(other.view)[41] += 1 },
+		"prepacked false": func() { data(other.view)[41] *= 1 + 0x1p-22 },
 		"":                func() {},
 	} {
 		other.fill(t.Context(), mix(v.Seed, 1))
