@@ -1,12 +1,9 @@
 package bench
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -347,41 +344,6 @@ func TestSVGFits(t *testing.T) {
 		}
 		if n := len(p.yTicks); n < 4 || n > 9 {
 			t.Errorf("%s: %d ticks on the y axis", name, n)
-		}
-	}
-}
-
-// TestSVGGolden pins the picture; -update rewrites it.
-func TestSVGGolden(t *testing.T) {
-	var b bytes.Buffer
-	if err := svgReports()["sizes"].Write(&b, "svg"); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join("testdata", "sizes.svg")
-	if *update {
-		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want, err := os.ReadFile(path); err != nil || !bytes.Equal(b.Bytes(), want) {
-		t.Errorf("%s: %v\n%s", path, err, b.Bytes())
-	}
-}
-
-// TestDocsPlots checks that the plots in docs name the axis of ring depths as the tool does.
-func TestDocsPlots(t *testing.T) {
-	names, err := filepath.Glob("../docs/depth*.svg")
-	if err != nil || len(names) < 2 {
-		t.Fatal(names, err)
-	}
-	for _, name := range names {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Contains(data, []byte(">ring depth</text>")) ||
-			!bytes.Contains(data, []byte(" by ring depth (to the right)")) {
-			t.Errorf("%s does not say ring depth", name)
 		}
 	}
 }

@@ -237,19 +237,6 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestDepthNames wants one name for the depth.
-func TestDepthNames(t *testing.T) {
-	for args, want := range map[string]string{
-		"help":         "it compares ring depths on",
-		"help compare": "list of ring depths, in stages; 0 leaves the choice to the engine",
-	} {
-		if stdout := succeed(t, strings.Fields(args)...); !strings.Contains(stdout, want) ||
-			strings.Contains(stdout, "queue") {
-			t.Errorf("%s: want %q and no queue:\n%s", args, want, stdout)
-		}
-	}
-}
-
 // TestExplainBatch wants a line more, and another product, of a batch.
 func TestExplainBatch(t *testing.T) {
 	const line = "batch    64 products, each one worker's, in 32 slabs for 2 workers\n"
