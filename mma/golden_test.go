@@ -1,7 +1,6 @@
 package mma_test
 
 import (
-	"slices"
 	"testing"
 
 	"example.com/leafhopper/internal/golden"
@@ -45,9 +44,13 @@ func sparse() (ops []mma.Op) {
 
 // Every instruction gives the bits that it gave on an H200.
 func TestGolden(t *testing.T) {
-	records, err := golden.Records("testdata/mma.txt.gz", golden.ParseMMAs)
-	if err != nil {
-		t.Fatal(err)
+	var records []golden.MMA
+	for _, name := range []string{"mma", "mma_b1"} {
+		more, err := golden.Records("testdata/"+name+".txt.gz", golden.ParseMMAs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, more...)
 	}
 	recorded := map[string]int{}
 	for i := range records {
@@ -57,13 +60,15 @@ func TestGolden(t *testing.T) {
 		}
 	}
 	ops := every()
-	ops = slices.DeleteFunc(ops, func(op mma.Op) bool { return op.A == mma.B1 })
-	if len(records) != 272 || len(ops) != 52 || len(recorded) != len(ops) {
-		t.Errorf("%d records of %d instructions, want 272 of all %d, which are 52", len(records), len(recorded), len(ops))
+	if len(records) != 272+252 || len(ops) != 58 || len(recorded) != len(ops) {
+		t.Errorf("%d records of %d instructions, want 524 of all %d, which are 58", len(records), len(recorded), len(ops))
 	}
 	for _, op := range ops {
 		want := 8
-		if op.D == mma.S32 {
+		switch {
+		case op.A == mma.B1:
+			want = 42
+		case op.D == mma.S32:
 			want = 2
 		}
 		if n := recorded[op.String()]; n != want {

@@ -47,6 +47,7 @@ var corruptions = []struct {
 	{"wgmma_b1.bin", flipAt(4), "record 5: m64n8k256.s32.b1.b1.and.popc"},
 	{"wgmma_desc.bin", flipAt(2), "record 149: A {"},
 	{"mma.txt", flipAt(2), "record 271: m16n8k16.row.col.f64.f64.f64.f64 with C "},
+	{"mma_b1.txt", flipAt(9), "record 251: m16n8k256.row.col.s32.b1.b1.s32.and.popc with C "},
 	{"mma_sp.txt", flipAt(9), "record 179: mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.satfinite.s32.u8.u8"},
 	{"wgmma_scale.bin", flipAt(2), "record 71: m64n8k32.f16.e5m2.e4m3, imm-scale-b -1 with C "},
 	{"wgmma_sp.bin", flipAt(2), "record 87: m64n8k64.f16.e5m2.e4m3, imm-scale-a -1 with C "},

@@ -50,6 +50,7 @@ var kinds = []kind{
 		parsed(golden.ParseBanks, free(replay.BankWavefronts))},
 	{named(`cluster\.jsonl`), "scenarios of clusters", parsed(golden.ParseClusters, replayCluster)},
 	{named(`mma\.txt`), "matrix instructions of a warp", parsed(golden.ParseMMAs, replay.MMA)},
+	{named(`mma_b1\.txt`), "matrix instructions of a warp, of bits", parsed(golden.ParseMMAs, replay.MMA)},
 	{named(`mma_sp\.txt`), "sparse matrix instructions of a warp", parsed(golden.ParseSparseMMAs, replay.SparseMMA)},
 	{named(`wgmma_desc\.bin`), "matrix descriptors", parsed(golden.ParseDescriptors, replay.Descriptor)},
 	{named(`wgmma_sp_desc\.bin`), "matrix descriptors, A sparse", parsed(golden.ParseDescriptors, replay.Descriptor)},

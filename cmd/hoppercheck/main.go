@@ -56,9 +56,9 @@ recordings in this module, below the working directory or one of its parents.
 A record is a script of mbarrier.txt, a call of tensormap*.txt, a copy of tma.bin, tma_*.bin,
 tensormap_*.bin or tma_illegal.txt, a word of tma_tf32.txt, a reduction of reduce.txt, an
 instruction of warp.txt, an operation of atomic.txt, an access of banks.txt or banks_ncu.txt, a scenario of
-cluster.jsonl, an instruction of wgmma_*.bin, mma.txt or mma_sp.txt, and a product of cublas.json, cublas_few.json,
-cublas_fp8_tf32.json or cublas_epilogue.json. A line below the table says how many products agree with K split, which -v
-names, and how many were left out.
+cluster.jsonl, an instruction of wgmma_*.bin, mma.txt, mma_b1.txt or mma_sp.txt, and a product of cublas.json,
+cublas_few.json, cublas_fp8_tf32.json or cublas_epilogue.json. A line below the table says how many products agree with
+K split, which -v names, and how many were left out.
 
 Exit status: 0 all agree, 1 a record differs, 2 a file is unreadable, the result
 cannot be written, nothing was compared or the arguments are bad,

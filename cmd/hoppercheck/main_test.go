@@ -76,7 +76,7 @@ func TestModule(t *testing.T) {
 		"tensormap_replace.bin.gz": 600, "tensormap_replace_edge.bin.gz": 57,
 		"reduce.txt.gz": 79, "warp.txt.gz": 240, "atomic.txt.gz": 840, "cluster.jsonl.gz": 1000,
 		"banks.txt.gz": 1030, "banks_ncu.txt.gz": 448,
-		"mma.txt.gz": 272, "mma_sp.txt.gz": 180,
+		"mma.txt.gz": 272, "mma_b1.txt.gz": 252, "mma_sp.txt.gz": 180,
 		"cublas_few.json": 120, "cublas_fp8_tf32.json": 172, "cublas_epilogue.json": 120,
 		"wgmma_bf16.bin.gz": 128, "wgmma_f16.bin.gz": 128, "wgmma_tf32.bin.gz": 48, "wgmma_f16acc.bin.gz": 64,
 		"wgmma_e4m3.bin.gz": 48, "wgmma_e5m2.bin.gz": 48, "wgmma_e4m3xe5m2.bin.gz": 48, "wgmma_e4m3_f16.bin.gz": 24,

@@ -12,7 +12,7 @@ type MMA struct {
 	A, B, C, D [][WarpLanes]uint32
 }
 
-// ParseMMAs reads the lines of mma.txt: the instruction and A, B, C and D in hexadecimal, the registers of a lane
+// ParseMMAs reads the lines of mma.txt or mma_b1.txt: the instruction and A, B, C and D in hexadecimal, the registers of a lane
 // side by side.
 func ParseMMAs(data []byte) ([]MMA, error) { return parseLines(data, (*MMA).parse) }
 
