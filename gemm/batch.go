@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sort"
 	"strings"
 
 	"example.com/leafhopper/internal/ended"
@@ -110,8 +111,6 @@ func wrong(i int, err error) error {
 	return fmt.Errorf("gemm: product %d of the batch: %s", i, strings.TrimPrefix(err.Error(), "gemm: "))
 }
 
-var errTellsOfOne = errors.New("gemm: WithStats and WithTrace tell of one product, not of a batch")
-
 // multiplyBatch computes the products of bt's operands, of which nothing else is known, and releases it.
 func (e *Engine) multiplyBatch(bt *batch, opts []Option) error {
 	defer bt.release()
@@ -123,7 +122,7 @@ func (e *Engine) multiplyBatch(bt *batch, opts []Option) error {
 		return err
 	}
 	if s.stats != nil || s.trace != nil {
-		return errTellsOfOne
+		return errors.New("gemm: WithStats and WithTrace tell of one product, not of a batch")
 	}
 	for i := range bt.products {
 		if err := s.prepare(&bt.products[i].product); err != nil {
@@ -267,11 +266,10 @@ func (bt *batch) disjoint() error {
 		if in.transposed {
 			a, b = b, a
 		}
-		err := bt.check(bt.outputs, &in.a, a, i)
-		if err == nil {
-			err = bt.check(bt.outputs, &in.b, b, i)
+		if err := bt.check(bt.outputs, &in.a, a, i); err != nil {
+			return err
 		}
-		if err != nil {
+		if err := bt.check(bt.outputs, &in.b, b, i); err != nil {
 			return err
 		}
 	}
@@ -289,13 +287,18 @@ func (bt *batch) check(cs []output, v *view, name string, of int) error {
 		n++
 	}
 	if n < len(cs) && cs[n].begin() < end || n > 0 && cs[n-1].begin() >= end {
-		n, _ = slices.BinarySearchFunc(cs, end, func(c output, end uintptr) int { return cmp.Compare(c.begin(), end) })
+		n = sort.Search(len(cs), func(i int) bool { return cs[i].begin() >= end })
 	}
 	bt.near = n
 	for n--; n >= 0 && cs[n].reaches > v.begin(); n-- {
-		if c := &cs[n]; c.of != of && c.overlaps(v) {
+		c := &cs[n]
+		if c.of != of && c.overlaps(v) {
 			return fmt.Errorf("gemm: %s of product %d of the batch (%dx%d) shares memory with C of product %d (%dx%d)",
 				name, of, v.rows, v.cols, c.of, c.rows, c.cols)
+		}
+		// In rows side by side, as heads have them, those that begin between v and c are beside v, too.
+		if gap := c.beside(v); gap > 0 {
+			n = sort.Search(n, func(i int) bool { return cs[i].begin() >= c.begin()-uintptr(gap) })
 		}
 	}
 	return nil

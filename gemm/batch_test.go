@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/x448/float16"
 
@@ -223,6 +224,107 @@ func TestBatchHeads(t *testing.T) {
 	c[5].Cols, a[5].Cols, b[5].Cols = depth, depth, depth
 	c[5].Data = out.Data[5*depth-1:] // one column too far to the left
 	checkError(t, gemm.MultiplyBatch(c, a, b), "C of product 5", "C of product 4")
+}
+
+// TestBatchMany: products side by side in one matrix are told apart in a time that grows as the batch does.
+func TestBatchMany(t *testing.T) {
+	const dim = 2
+	timed := func(n int) time.Duration {
+		var x [3][]matF32
+		all := gemm.NewMatrix[float32](dim, 3*n*dim)
+		for i := range 3 * n {
+			x[i%3] = append(x[i%3], matF32{Rows: dim, Cols: dim, Stride: all.Stride, Data: all.Data[i*dim:]})
+		}
+		least := time.Hour
+		for range 5 {
+			start := time.Now()
+			if err := gemm.MultiplyBatch(x[0], x[1], x[2], gemm.WithWorkers(1)); err != nil {
+				t.Fatal(err)
+			}
+			least = min(least, time.Since(start))
+		}
+		return least
+	}
+	if few, many := timed(500), timed(8000); many > 80*few {
+		t.Errorf("%v for 500 products, %v for 16 times as many", few, many)
+	}
+}
+
+// TestBatchOverlaps has matrices, mostly of one pitch, anywhere in a slice. There is an error where one is another's C,
+// and else none, unless the pitches of two that are among each other differ.
+func TestBatchOverlaps(t *testing.T) {
+	const size = 400
+	type place struct {
+		matF32
+		from, to int
+		has      [size]bool
+	}
+	share := func(p, q *place) bool {
+		for i := max(p.from, q.from); i < min(p.to, q.to); i++ {
+			if p.has[i] && q.has[i] {
+				return true
+			}
+		}
+		return false
+	}
+	unlike := func(p, q *place) bool { return p.Stride != q.Stride && max(p.from, q.from) < min(p.to, q.to) }
+	r := rand.New(rand.NewPCG(6, 7))
+	memory := make([]float32, size)
+	// put mostly finds a place where none of others is.
+	put := func(rows, cols, stride int, others ...[]place) (p place) {
+		for range 1 + r.IntN(100) {
+			n := (rows-1)*stride + cols
+			p = place{matF32: matF32{Rows: rows, Cols: cols, Stride: stride}, from: r.IntN(size - n + 1)}
+			p.to, p.Data = p.from+n, memory[p.from:]
+			for i := range rows * cols {
+				p.has[p.from+i/cols*stride+i%cols] = true
+			}
+			with := func(q place) bool { return share(&p, &q) || unlike(&p, &q) }
+			if !slices.ContainsFunc(slices.Concat(others...), with) {
+				break
+			}
+		}
+		return p
+	}
+	matrices := func(from []place) (m []matF32) {
+		for _, p := range from {
+			m = append(m, p.matF32)
+		}
+		return m
+	}
+	wrong, right := 0, 0
+	for range 10_000 {
+		stride := 4 + r.IntN(40)
+		var c, a, b []place
+		for range 1 + r.IntN(8) {
+			m, n, k := 1+r.IntN(4), 1+r.IntN(4), 1+r.IntN(4)
+			pitch := func() int { return stride + r.IntN(16)/15 }
+			c = append(c, put(m, n, pitch(), c, a, b))
+			a, b = append(a, put(m, k, pitch(), c)), append(b, put(k, n, pitch(), c))
+		}
+		shared, doubtful := false, false
+		for i := range c {
+			for _, others := range [][]place{c[:i], a, b} {
+				for j := range others {
+					shared = shared || share(&c[i], &others[j])
+					doubtful = doubtful || unlike(&c[i], &others[j])
+				}
+			}
+		}
+		switch err := gemm.MultiplyBatch(matrices(c), matrices(a), matrices(b)); {
+		case shared && err == nil:
+			t.Fatal("a C shares memory with another matrix, and there is no error")
+		case shared:
+			wrong++
+		case !doubtful && err != nil:
+			t.Fatal(err)
+		case len(c) > 4:
+			right++
+		}
+	}
+	if min(wrong, right) < 500 {
+		t.Errorf("%d batches were wrong, %d of more than 4 were right", wrong, right)
+	}
 }
 
 // TestBatchContext ends a batch before it begins, between products of one worker, and while workers have them.

@@ -16,7 +16,9 @@ func (s *settings) prepare(p *product) error {
 	if err := check(&p.c, &p.a, &p.b, s.arithmetic); err != nil {
 		return err
 	}
-	p.Elem = widest(&p.a, &p.b)
+	if p.Elem = p.a.elem; is8Bit(p.Elem) { // the wider type is multiplied
+		p.Elem = p.b.elem
+	}
 	k, err := s.selectKernel(p.Elem, p.b.kernel)
 	if err != nil {
 		return fmt.Errorf("gemm: %w", err)

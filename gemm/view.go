@@ -109,29 +109,20 @@ const mostStride = math.MaxInt / 16
 // such as the left and right half of one wider matrix, span common addresses without
 // sharing elements; those are told apart when both have the same row pitch.
 func (v *view) overlaps(w *view) bool {
-	vlo, wlo := v.begin(), w.begin()
-	if vlo >= w.end() || wlo >= v.end() {
-		return false
-	}
-	vp, wp := uintptr(v.pitch()), uintptr(w.pitch())
-	if vp != wp {
-		return true
-	}
-	if vlo > wlo {
-		v, w, vlo, wlo = w, v, wlo, vlo
-	}
-	_, vc := v.stored()
-	_, wc := w.stored()
-	d := (wlo - vlo) % vp // column of w's first element, in bytes, in v's rows
-	return d < uintptr(vc*v.elem.Size()) || d+uintptr(wc*w.elem.Size()) > vp
+	return v.begin() < w.end() && w.begin() < v.end() && v.beside(w) < 0
 }
 
-// widest returns the type in whose arithmetic they are multiplied.
-func widest(a, b *view) asm.Type {
-	if is8Bit(a.elem) {
-		return b.elem
+// beside returns how many bytes after the columns of w, in rows of the same pitch, those of v begin, which has
+// elements; less than 0 if they share some, or have another pitch.
+func (v *view) beside(w *view) int {
+	_, cols := v.stored()
+	_, others := w.stored()
+	p, width := uintptr(v.pitch()), others*w.elem.Size()
+	gap := int((v.begin()%p+p-w.begin()%p)%p) - width
+	if w.pitch() != v.pitch() || gap+width+cols*v.elem.Size() > int(p) {
+		return -1
 	}
-	return a.elem
+	return gap
 }
 
 func is8Bit(t asm.Type) bool { return t == asm.E4M3 || t == asm.E5M2 }
