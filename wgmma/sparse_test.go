@@ -3,6 +3,7 @@ package wgmma
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -383,6 +384,7 @@ func TestCompressErrors(t *testing.T) {
 		{tile[:64], 64, "64 elements in rows of 64, must be a multiple of 64 rows"},
 		{tile, 0, "8192 elements in rows of 0, must be"},
 		{tile, -32, "in rows of -32, must be"},
+		{tile, math.MaxInt/2 + 1, "8192 elements in rows of"},
 	} {
 		if _, _, err := Compress(c.a, c.columns); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%d elements, %d columns: %v, want %q", len(c.a), c.columns, err, c.want)

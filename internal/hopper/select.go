@@ -28,7 +28,7 @@ const (
 // matrix that does not divide into tiles, and the first chunk of which more are other than 0 than can be stored.
 func Compress[T ~int8 | ~uint8 | ~uint16 | ~float32](a []T, columns, m, k int,
 	put func(tile, row, chunk int, metadata uint32)) ([]T, error) {
-	if columns <= 0 || columns%k != 0 || len(a)%(m*max(columns, 1)) != 0 {
+	if columns <= 0 || columns%k != 0 || len(a)%columns != 0 || len(a)/columns%m != 0 {
 		return nil, fmt.Errorf("%d elements in rows of %d, must be a multiple of %d rows of a multiple of %d",
 			len(a), columns, m, k)
 	}
