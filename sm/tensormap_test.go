@@ -89,7 +89,7 @@ func TestMisuseOfCopies(t *testing.T) {
 			sm.RuleAlignment, tile.RuleAlignment},
 		{"StoreTensor: store: coordinate -1 of dimension 1 is negative",
 			func(t *sm.Thread, x *sm.Array[int32], _ *sm.Barrier) { t.StoreTensor(m, x, 0, -1) },
-			sm.RuleAlignment, tile.RuleAlignment},
+			sm.RuleMap, tile.RuleMap},
 		{"PrefetchTensor: prefetch: 1 coordinates for a map of rank 2",
 			func(t *sm.Thread, _ *sm.Array[int32], _ *sm.Barrier) { t.PrefetchTensor(m, 0) },
 			sm.RuleMap, tile.RuleMap},

@@ -118,7 +118,7 @@ func (m *TensorMap) checkWrite(op string, coord []int32) error {
 	}
 	for d, c := range coord {
 		if c < 0 {
-			return misuse(RuleAlignment, "%s: coordinate %d of dimension %d is negative", op, c, d)
+			return misuse(RuleMap, "%s: coordinate %d of dimension %d is negative", op, c, d)
 		}
 	}
 	if m.cfg.Im2col != nil {

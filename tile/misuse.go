@@ -24,11 +24,12 @@ const (
 	// RuleBytes: sizes are those that a copy can have, and both sides hold them, without an overlap (PTX 9.7.9.25,
 	// cp.async.bulk).
 	RuleBytes Rule = 1 + iota
-	// RuleAlignment: addresses, sizes and inner coordinates are multiples of what the copy needs, and they and the
-	// coordinates of a store not negative (CUDA C++ Programming Guide, alignment of TMA copies).
+	// RuleAlignment: addresses, sizes and inner coordinates are multiples of what the copy needs, and addresses and sizes
+	// not negative (CUDA C++ Programming Guide, alignment of TMA copies).
 	RuleAlignment
-	// RuleMap: a tensor map is one that the driver makes, coordinates are those that it has, a type has the operation,
-	// and a cluster the CTAs of the mask (PTX 9.7.9.27, cp.async.bulk.tensor; 9.7.9.28, tensormap.replace).
+	// RuleMap: a tensor map is one that the driver makes, coordinates are those that it has, of a store not negative, a
+	// type has the operation, and a cluster the CTAs of the mask (PTX 9.7.9.27, cp.async.bulk.tensor; 9.7.9.28,
+	// tensormap.replace).
 	RuleMap
 )
 

@@ -46,7 +46,7 @@ func TestMisuse(t *testing.T) {
 		{"a negative offset", tile.Load(s, -128, m, origin, nil), tile.RuleAlignment},
 		{"an offset in one CTA", c.LoadBulkMulticast(2, 8, g, 0, 16, nil), tile.RuleAlignment},
 		{"an inner coordinate", tile.Prefetch(m, []int32{4, 0}), tile.RuleAlignment},
-		{"a negative coordinate of a store", tile.Store(m, []int32{0, -1}, s, 0), tile.RuleAlignment},
+		{"a negative coordinate of a store", tile.Store(m, []int32{0, -1}, s, 0), tile.RuleMap},
 
 		{"no map", tile.Prefetch(nil, origin), tile.RuleMap},
 		{"a map of no memory", tile.Prefetch(newMap(t, base()), origin), tile.RuleMap},
