@@ -1,18 +1,15 @@
 package gemm_test
 
 import (
-	"bytes"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/gemm"
 	"example.com/leafhopper/internal/race"
+	"example.com/leafhopper/internal/racetest"
 )
 
 // table has the operands of some products of n by n, which goroutines share.
@@ -83,14 +80,11 @@ var meetings = []meeting{
 		func(o *table) error { return o.half(o.x.Cols) }, true},
 }
 
-// racyMeeting names the meeting of a process, and how it is.
-const racyMeeting = "LEAFHOPPER_RACY_MEETING"
-
 // TestRaces runs meetings each in a process of its own, whose race detector is to report all but those that are fine.
 // Of a long product in Go it sees so many accesses that it forgets those before.
 func TestRaces(t *testing.T) {
 	t.Parallel()
-	if name := os.Getenv(racyMeeting); name != "" {
+	if name := racetest.Program(); name != "" {
 		meet(t, name)
 		return
 	}
@@ -106,11 +100,9 @@ func TestRaces(t *testing.T) {
 			name := m.name + "/" + how
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				cmd := exec.Command(os.Args[0], "-test.run=^TestRaces$")
-				cmd.Env = append(os.Environ(), racyMeeting+"="+name, "GORACE=atexit_sleep_ms=0")
-				out, err := cmd.CombinedOutput()
-				if found := bytes.Contains(out, []byte("DATA RACE")); found == m.fine || found != (err != nil) {
-					t.Errorf("the race detector found a race: %v; %v\n%.2000s", found, err, out)
+				n, out, err := racetest.Run("TestRaces", name)
+				if n > 0 == m.fine || n > 0 != (err != nil) {
+					t.Errorf("%d races are reported: %v\n%.2000s", n, err, out)
 				}
 			})
 		}
@@ -126,31 +118,22 @@ func meet(t *testing.T, name string) {
 	if how == "small" {
 		n = 5
 	}
-	o, done := newTable(n), make(chan struct{})
+	o := newTable(n)
 	run := func(do func(o *table) error) {
 		if err := do(o); err != nil {
 			t.Error(err)
 		}
 	}
 	work := func(*table) error { return newTable(n).multiply() }
-	var wg sync.WaitGroup
-	wg.Go(func() {
+	racetest.Unordered(func() {
 		run(meetings[i].first)
 		if how == "first works after" {
 			run(work)
 		}
-		race.Hide()
-		defer race.Show()
-		close(done)
-	})
-	wg.Go(func() {
-		race.Hide()
-		<-done
-		race.Show()
+	}, func() {
 		if how == "second works before" {
 			run(work)
 		}
 		run(meetings[i].second)
 	})
-	wg.Wait()
 }

@@ -1,12 +1,12 @@
 package sm_test
 
 import (
-	"os"
 	"runtime"
 	"strings"
 	"testing"
 
 	"example.com/leafhopper/internal/race"
+	"example.com/leafhopper/internal/racetest"
 	"example.com/leafhopper/mma"
 	"example.com/leafhopper/sm"
 	"example.com/leafhopper/tile"
@@ -107,7 +107,7 @@ func (m *meetings) meet(rank int) {
 func TestMultiplyRaces(t *testing.T) {
 	t.Parallel()
 	const times = 6
-	if name := os.Getenv(racyKernel); name != "" {
+	if name := racetest.Program(); name != "" {
 		name, broken := strings.CutSuffix(name, "/broken")
 		err := launch(t, block(256), func(b *sm.Block) {
 			m := &meetings{broken: broken, later: make(chan struct{})}
@@ -125,10 +125,10 @@ func TestMultiplyRaces(t *testing.T) {
 	for name := range multipliers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if n, out, err := races("TestMultiplyRaces", name); n != 0 || err != nil {
+			if n, out, err := racetest.Run("TestMultiplyRaces", name); n != 0 || err != nil {
 				t.Errorf("%d races are reported where there is none: %v\n%.2000s", n, err, out)
 			}
-			if n, out, err := races("TestMultiplyRaces", name+"/broken"); n != times || err == nil {
+			if n, out, err := racetest.Run("TestMultiplyRaces", name+"/broken"); n != times || err == nil {
 				t.Errorf("%d races are reported of %d: %v\n%.2000s", n, times, err, out)
 			}
 		})

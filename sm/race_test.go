@@ -1,14 +1,12 @@
 package sm_test
 
 import (
-	"bytes"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
 	"example.com/leafhopper/internal/race"
+	"example.com/leafhopper/internal/racetest"
 	"example.com/leafhopper/sm"
 )
 
@@ -249,7 +247,7 @@ func apart(broken bool, f func(w *sm.Warp, own *sm.Barrier)) sm.Kernel {
 // TestRaces runs each of racy in a process of its own, whose race detector is to speak, or not.
 func TestRaces(t *testing.T) {
 	t.Parallel()
-	if name := os.Getenv(racyKernel); name != "" {
+	if name := racetest.Program(); name != "" {
 		for _, c := range racy {
 			if broken, ok := strings.CutPrefix(name, c.name+"/"); ok {
 				if err := launch(t, c.cfg, c.kernel(broken == "broken")); err != nil {
@@ -271,7 +269,7 @@ func TestRaces(t *testing.T) {
 				found := false
 				for range 3 { // an order that hides a race is rare
 					var n int
-					n, out, err = races("TestRaces", c.name+"/"+version)
+					n, out, err = racetest.Run("TestRaces", c.name+"/"+version)
 					if found = n > 0; found || version != "broken" {
 						break
 					}
@@ -282,17 +280,4 @@ func TestRaces(t *testing.T) {
 			})
 		}
 	}
-}
-
-// racyKernel has the name of what a test is to run in a process of its own.
-const racyKernel = "LEAFHOPPER_RACY_KERNEL"
-
-// races has a test run a kernel in a process of its own, and returns how many races are reported there, and the output.
-// The process does not wait a second when it ends, and remembers more accesses than by default.
-func races(test, kernel string) (n int, out []byte, err error) {
-	cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$")
-	cmd.Env = append(os.Environ(), racyKernel+"="+kernel,
-		"GORACE=atexit_sleep_ms=0 history_size=7 suppress_equal_stacks=0")
-	out, err = cmd.CombinedOutput()
-	return bytes.Count(out, []byte("DATA RACE")), out, err
 }
