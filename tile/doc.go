@@ -86,9 +86,8 @@
 //
 // What the GPU refuses or leaves undefined is an error here, found before any
 // byte is written or signalled: a [Misuse], which has the rule, or that of a barrier.
-// Copies use plain memory accesses, so a missing wait shows up as a data race: those
-// of a [PanelMap] only with the build tag purego, for the race detector does not see
-// what assembly reads and writes.
+// Copies use plain memory accesses, so a missing wait shows up as a data race; what
+// assembly reads and writes in those of a [PanelMap] the race detector is told.
 //
 // Go orders memory for everybody at once, so there are no proxies and no fences
 // between them (fence.proxy.async and its kin).

@@ -9,6 +9,7 @@ import (
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/barrier"
 	"example.com/leafhopper/internal/enum"
+	"example.com/leafhopper/internal/race"
 )
 
 // PanelTxUnit is the number of bytes that one unit of the transaction count
@@ -165,6 +166,9 @@ func (m *PanelMap) Load(dst []byte, row, rows, k0, k int, bars []barrier.Barrier
 	if m.kContiguous {
 		at = row*m.stride + k0*m.size
 	}
+	if race.Enabled {
+		m.tellRaces(dst[:n], at, inRows, inK)
+	}
 	switch {
 	case n == 0:
 	case inRows > 0 && inK > 0 && m.BoxBytes(inRows, inK) == n:
@@ -211,15 +215,29 @@ func (m *PanelMap) check(slot, row, rows, k0, k int, bars []barrier.Barrier) (n 
 	return n, nil
 }
 
+// lines returns how many lines of memory an operand of so many rows by k has, and the bytes of each.
+func (m *PanelMap) lines(rows, k int) (n, line int) {
+	if m.kContiguous {
+		return rows, k * m.size
+	}
+	return k, rows * m.size
+}
+
+// tellRaces tells the race detector what a copy writes, and that it reads rows by k elements from at on: it does not
+// see into packers.
+func (m *PanelMap) tellRaces(dst []byte, at, rows, k int) {
+	race.Write(unsafe.Pointer(unsafe.SliceData(dst)), len(dst))
+	n, line := m.lines(rows, k)
+	for i := 0; i < n && line > 0; i++ {
+		race.Read(unsafe.Add(m.base, at+i*m.stride), line)
+	}
+}
+
 // loadPadded copies a box that has whole panels or words outside the operand,
 // which no packer makes, from a copy of it that has zeros there.
 func (m *PanelMap) loadPadded(dst []byte, at, inRows, inK, rows, k int) {
-	lines, line, in := k, rows*m.size, inRows*m.size
-	inLines := inK
-	if m.kContiguous {
-		lines, line, in = rows, k*m.size, inK*m.size
-		inLines = inRows
-	}
+	lines, line := m.lines(rows, k)
+	inLines, in := m.lines(inRows, inK)
 	box := make([]byte, lines*line)
 	if in > 0 {
 		for i := range inLines {
