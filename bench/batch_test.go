@@ -257,8 +257,8 @@ func TestBatchJSON(t *testing.T) {
 	if one := doc.Results[0]; one.Batch != 0 || one.Calls != nil || one.VsCalls != nil {
 		t.Errorf("%+v", one)
 	}
-	if all := doc.Results[2]; all.Batch != 8 || len(all.Calls) != 10 || all.VsCalls == nil || !near(all.VsCalls.Ratio, 1.25) ||
-		all.VsCalls.Rounds != 10 {
+	if all := doc.Results[2]; all.Batch != 8 || len(all.Calls) != 10 || all.VsCalls == nil ||
+		!near(all.VsCalls.Ratio, 1.25) || all.VsCalls.Rounds != 10 {
 		t.Errorf("%+v", all)
 	}
 }

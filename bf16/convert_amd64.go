@@ -18,8 +18,8 @@ var (
 // blockAVX2 is the least that the AVX2 routines convert. AVX-512 has masks for what is left, AVX2 leaves it to Go.
 const blockAVX2 = 16
 
-// None of these is inlined: the scheduler stops a goroutine where a function begins. The race detector does not see into
-// assembly.
+// None of these is inlined: the scheduler stops a goroutine where a function begins. The race detector does not see
+// into assembly.
 
 //go:noinline
 func encode(dst []BF16, src []float32) {

@@ -11,8 +11,8 @@ import (
 
 // multiplyBytes multiplies elements of 8 bits. For floats of that size compute capability 9.0 has no instruction of a
 // warp: they become f16, and an instruction two, the first with what has an even k/2, from zero, the second with the
-// rest. Then C is added. Of integers that is exact. Of a sparse A k counts what is stored: the first instruction has the
-// even chunks.
+// rest. Then C is added. Of integers that is exact. Of a sparse A k counts what is stored: the first instruction has
+// the even chunks.
 func (m *memory) multiplyBytes(op Op) {
 	m.d, m.c = m.c, m.d
 	clear(m.d)

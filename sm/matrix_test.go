@@ -223,8 +223,8 @@ func TestMMA(t *testing.T) {
 	}
 }
 
-// TestWarpMMABits has a warp multiply bits as a network of ±1 does, from shared memory: a row of ldmatrix is 128 of them,
-// and the sum of the products is 128 less twice the bits that differ.
+// TestWarpMMABits has a warp multiply bits as a network of ±1 does, from shared memory: a row of ldmatrix is 128 of
+// them, and the sum of the products is 128 less twice the bits that differ.
 func TestWarpMMABits(t *testing.T) {
 	op := mma.Op{Shape: mma.M8N8K128, A: mma.B1, B: mma.B1, D: mma.S32, BitOp: mma.XorPopc}
 	word := func(row, i int) uint32 { return uint32(row+1) * 0x9e3779b9 << i }

@@ -12,8 +12,8 @@ type MMA struct {
 	A, B, C, D [][WarpLanes]uint32
 }
 
-// ParseMMAs reads the lines of mma.txt or mma_b1.txt: the instruction and A, B, C and D in hexadecimal, the registers of a lane
-// side by side.
+// ParseMMAs reads the lines of mma.txt or mma_b1.txt: the instruction and A, B, C and D in hexadecimal, the registers
+// of a lane side by side.
 func ParseMMAs(data []byte) ([]MMA, error) { return parseLines(data, (*MMA).parse) }
 
 func (r *MMA) parse(row string) error {
