@@ -82,7 +82,7 @@ func TestFloat64(t *testing.T) {
 			old, want, rows, columns := slices.Clone(c.Data), make([]float64, 0, s.m*s.n), dense(a), dense(b.T())
 			for i := range s.m {
 				for j := range s.n {
-					x := alpha * defined64(k.Name != "gof64", rows[i*s.k:][:s.k], columns[j*s.k:][:s.k])
+					x := float64(alpha * defined64(k.Name != "gof64", rows[i*s.k:][:s.k], columns[j*s.k:][:s.k]))
 					if beta != 0 {
 						x += float64(beta * c.At(i, j))
 					}
