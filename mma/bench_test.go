@@ -6,9 +6,13 @@ import (
 	"example.com/leafhopper/mma"
 )
 
-// BenchmarkMMA is one instruction of each kind.
+// BenchmarkMMA is one instruction of each kind, dense and sparse.
 func BenchmarkMMA(b *testing.B) {
-	for _, op := range every() {
+	var meta mma.Metadata
+	for lane := range meta {
+		meta[lane] = 0x44444444 // the first half of every chunk
+	}
+	for _, op := range append(every(), sparse()...) {
 		b.Run(op.String(), func(b *testing.B) {
 			d, x, y := op.FragmentD(), op.FragmentA(), op.FragmentB()
 			rd, rx, ry := d.Make(), x.Make(), y.Make()
@@ -21,10 +25,14 @@ func BenchmarkMMA(b *testing.B) {
 				}
 			}
 			var w mma.Warp
+			multiply := func() error { return w.MMA(op, rd, rx, ry) }
+			if op.Sparse {
+				multiply = func() error { return w.MMASparse(op, rd, rx, ry, &meta, 0) }
+			}
 			b.ReportAllocs()
 			for b.Loop() {
 				clear(rd)
-				if err := w.MMA(op, rd, rx, ry); err != nil {
+				if err := multiply(); err != nil {
 					b.Fatal(err)
 				}
 			}
