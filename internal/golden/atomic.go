@@ -30,7 +30,7 @@ func ParseAtomics(data []byte) ([]Atomic, error) { return parseLines(data, (*Ato
 func (r *Atomic) parse(row string) error {
 	f := strings.Split(row, " ")
 	if len(f) != 7 {
-		return fmt.Errorf("%d fields, want 7", len(f))
+		return fmt.Errorf("want 7 fields, got %d", len(f))
 	}
 	if r.Place = f[0]; r.Place != "shared" && r.Place != "global" {
 		return fmt.Errorf("place %q is not shared or global", r.Place)

@@ -60,7 +60,7 @@ func ParseBanks(data []byte) ([]BankAccess, error) { return parseLines(data, (*B
 func (r *BankAccess) parse(row string) error {
 	f := strings.Split(row, " ")
 	if len(f) != 4 {
-		return fmt.Errorf("%d fields, want 4", len(f))
+		return fmt.Errorf("want 4 fields, got %d", len(f))
 	}
 	size, ok := bankOps[f[0]]
 	if r.Op = f[0]; !ok {

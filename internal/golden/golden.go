@@ -173,7 +173,7 @@ type number interface {
 func list[T number](dst []T, text string) error {
 	fields := strings.Split(text, ",")
 	if len(fields) != len(dst) {
-		return fmt.Errorf("%d values in %q, want %d", len(fields), text, len(dst))
+		return fmt.Errorf("want %d values, got %d in %q", len(dst), len(fields), text)
 	}
 	for i, f := range fields {
 		if err := scalar(&dst[i], f); err != nil {

@@ -3,6 +3,7 @@ package golden
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -83,4 +84,21 @@ func FuzzParseText(f *testing.F) {
 			t.Errorf("%d bytes decompressed", len(text))
 		}
 	})
+}
+
+func TestTooFewFields(t *testing.T) {
+	row := []byte("x\n")
+	_, scripts := ParseScripts(row)
+	_, mmas := ParseMMAs(row)
+	_, sparse := ParseSparseMMAs(row)
+	_, warps := ParseWarps(row)
+	_, reductions := ParseReductions(row)
+	_, atomics := ParseAtomics(row)
+	_, banks := ParseBanks(row)
+	want := []int{3, 5, 7, 6, 6, 7, 4}
+	for i, err := range []error{scripts, mmas, sparse, warps, reductions, atomics, banks} {
+		if text := fmt.Sprintf(": want %d fields, got 1", want[i]); err == nil || !strings.HasSuffix(err.Error(), text) {
+			t.Errorf("parser %d: %v, want …%s", i, err, text)
+		}
+	}
 }

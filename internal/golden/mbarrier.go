@@ -46,7 +46,7 @@ func parseScript(script *[]BarrierOp, row string) error {
 func parseBarrierOp(before []BarrierOp, text string) (op BarrierOp, err error) {
 	f := strings.Split(text, " ")
 	if len(f) != 3 {
-		return op, fmt.Errorf("%d fields, want 3", len(f))
+		return op, fmt.Errorf("want 3 fields, got %d", len(f))
 	}
 	token, known := barrierOps[f[0]]
 	if !known {

@@ -19,7 +19,7 @@ func ParseMMAs(data []byte) ([]MMA, error) { return parseLines(data, (*MMA).pars
 func (r *MMA) parse(row string) error {
 	f := strings.Split(row, " ")
 	if len(f) != 5 {
-		return fmt.Errorf("%d fields, want 5", len(f))
+		return fmt.Errorf("want 5 fields, got %d", len(f))
 	}
 	return r.fields(f[0], f[1:])
 }
@@ -64,7 +64,7 @@ func ParseSparseMMAs(data []byte) ([]SparseMMA, error) { return parseLines(data,
 func (r *SparseMMA) parse(row string) error {
 	f := strings.Split(row, " ")
 	if len(f) != 7 {
-		return fmt.Errorf("%d fields, want 7", len(f))
+		return fmt.Errorf("want 7 fields, got %d", len(f))
 	}
 	selector, err := strconv.ParseUint(f[1], 10, 2)
 	if err != nil {

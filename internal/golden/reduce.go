@@ -35,7 +35,7 @@ func ParseReductions(data []byte) ([]Reduction, error) {
 func (r *Reduction) parse(row string) error {
 	f := strings.Split(row, " ")
 	if len(f) != 6 {
-		return fmt.Errorf("%d fields, want 6", len(f))
+		return fmt.Errorf("want 6 fields, got %d", len(f))
 	}
 	r.Place, r.Op = f[0], slices.Index(reductionNames, f[1])
 	if !slices.Contains([]string{"tensor", "global", "cluster"}, r.Place) {

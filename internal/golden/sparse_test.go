@@ -42,7 +42,7 @@ func sampleSparse(kind uint32) *SparseWGMMA {
 	return m
 }
 
-func TestSparseMMAs(t *testing.T) {
+func TestSparseWGMMAs(t *testing.T) {
 	a, b := encodeSparse(sampleSparse(WGMMATF32)), encodeSparse(sampleSparse(WGMMAE5M2xE4M3F16))
 	data := append(bytes.Clone(a), b...)
 	got, err := ParseSparseWGMMAs(data)

@@ -76,7 +76,7 @@ func (c *MapCall) parseIm2col(row string) error {
 func columns(row, header string) ([]string, error) {
 	f := strings.Split(row, " ")
 	if want := strings.Count(header, " ") + 1; len(f) != want {
-		return nil, fmt.Errorf("%d columns, want %d", len(f), want)
+		return nil, fmt.Errorf("want %d columns, got %d", want, len(f))
 	}
 	return f, nil
 }

@@ -55,7 +55,7 @@ func ParseWarps(data []byte) ([]WarpRecord, error) { return parseLines(data, (*W
 func (r *WarpRecord) parse(row string) error {
 	f := strings.Split(row, " ")
 	if len(f) != 6 {
-		return fmt.Errorf("%d fields, want 6", len(f))
+		return fmt.Errorf("want 6 fields, got %d", len(f))
 	}
 	r.Op = f[0]
 	kind, op, _ := strings.Cut(r.Op, ".")

@@ -36,7 +36,7 @@ type Line struct {
 func Parse(text string) (l Line, err error) {
 	f := strings.Split(text, ",")
 	if len(f) != 7 {
-		return l, fmt.Errorf("%q has %d fields, not 7", text, len(f))
+		return l, fmt.Errorf("want 7 fields, got %d in %q", len(f), text)
 	}
 	l.Lib, l.DType = f[0], f[1]
 	for i, to := range []*int{&l.M, &l.N, &l.K, &l.Threads} {

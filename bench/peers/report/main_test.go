@@ -79,7 +79,7 @@ func TestErrors(t *testing.T) {
 		{"x-1-2.json", sizedJSON("8", "8", "1048577", "1", "1"), "results[0]: k: 1048577 is outside"},
 		{"x-1-2.json", sizedJSON("8", "8", "8", "-1", "1"), "results[0]: workers: -1 is outside"},
 		{"x-1-2.csv", "x,f32,1,1,9000000000000000000,1,1\n", `line 1: "9000000000000000000" is not a size of 1..1048576`},
-		{"x-1-2.csv", "x,f32,1,1,1,1,1\nx,f32\n", `line 2: "x,f32" has 2 fields`},
+		{"x-1-2.csv", "x,f32,1,1,1,1,1\nx,f32\n", `line 2: want 7 fields, got 2 in "x,f32"`},
 		{"x-1-2.csv", "x,f32,1,0,1,1,1\n", `line 1: "0" is not a size`},
 		{"x-1-2.csv", "x,f32,1,1,1,1,-1\n", "line 1: -1 is not a time"},
 		{"x-1-2.csv", "x,f32,1,1,1,1,nan\n", "line 1: NaN is not a time"},
