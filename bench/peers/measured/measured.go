@@ -4,6 +4,7 @@ package measured
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -47,7 +48,7 @@ func Parse(text string) (l Line, err error) {
 	if l.Seconds, err = strconv.ParseFloat(f[6], 64); err != nil {
 		return Line{}, err
 	}
-	if l.Seconds <= 0 {
+	if l.Seconds <= 0 || math.IsInf(l.Seconds, 1) {
 		return Line{}, fmt.Errorf("%v is not a time", l.Seconds)
 	}
 	return l, nil

@@ -51,6 +51,7 @@ func TestRun(t *testing.T) {
 			"sh measures f32 1 100x100x50, the other program bf16 2 8x8x8"},
 		{"no product", one, answers(t, "a,f32,0,1,1,1,1"), "", `"0" is not a size`},
 		{"no time", one, answers(t, f32+"0"), "", "0 is not a time"},
+		{"without end", one, answers(t, f32+"inf"), "", "+Inf is not a time"},
 		{"no CSV", one, answers(t, "hello"), "", `sh prints "hello"`},
 		{"no program", one, []string{"/no/such/program", "-step"}, "", "/no/such/program"},
 	} {

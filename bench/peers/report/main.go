@@ -40,24 +40,40 @@ Report joins what run.sh measured: files PROGRAM-ROUND-THREADS.json of gemmbench
 `
 
 func run(args []string, w io.Writer) error {
+	text, err := report(args)
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		return err
+	}
+	if _, failed := io.WriteString(w, text); failed != nil {
+		return cli.Usagef("writing the result: %w", failed)
+	}
+	return err
+}
+
+// report returns the table of the files, or the usage and [flag.ErrHelp].
+func report(args []string) (string, error) {
 	fs := flag.NewFlagSet("report", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	switch err := fs.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
-		_, werr := io.WriteString(w, usage)
-		return cmp.Or(werr, err)
+		return usage, err
 	case err != nil:
-		return cli.Usagef("%w (report -h)", err)
+		return "", cli.Usagef("%w (report -h)", err)
 	case fs.NArg() == 0:
-		return cli.Usagef("no files: give the JSON and CSV files of a run (report -h)")
+		return "", cli.Usagef("no files: give the JSON and CSV files of a run (report -h)")
 	}
 	t := table{}
 	for _, path := range fs.Args() {
 		if err := t.read(path); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+			if _, named := errors.AsType[*os.PathError](err); named {
+				return "", err
+			}
+			return "", fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	return t.write(w)
+	var text strings.Builder
+	err := t.write(&text)
+	return text.String(), err
 }
 
 // compare orders the rows of the table.

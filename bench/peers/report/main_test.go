@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -100,11 +101,26 @@ func TestUsage(t *testing.T) {
 		"-x":    {cli.Usage, "", "report: flag provided but not defined: -x (report -h)\n"},
 		"-h":    {cli.OK, usage, ""},
 		"-help": {cli.OK, usage, ""},
+
+		"no-1-2.csv": {cli.Failed, "", "report: open no-1-2.csv: no such file or directory\n"},
 	} {
 		var printed, said strings.Builder
 		status := cli.Status("report", run(strings.Fields(args), &printed), &said)
 		if status != want.status || printed.String() != want.printed || said.String() != want.said {
 			t.Errorf("%q: status %d, printed %q, said %q, want %+v", args, status, &printed, &said, want)
+		}
+	}
+}
+
+// TestUnwritten has the usage and a table go where they cannot be written.
+func TestUnwritten(t *testing.T) {
+	r, w := io.Pipe()
+	r.Close()
+	for _, args := range [][]string{{"-h"}, files(t, map[string]string{"x-1-2.csv": "x,f32,1,1,1,1,1\n"})} {
+		var said strings.Builder
+		status := cli.Status("report", run(args, w), &said)
+		if want := "report: writing the result: io: read/write on closed pipe\n"; status != cli.Usage || said.String() != want {
+			t.Errorf("%q: status %d, said %q", args, status, &said)
 		}
 	}
 }
