@@ -86,21 +86,21 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		_, failed := io.WriteString(stdout, text.String())
 		return nil, cmp.Or(failed, err)
 	case err != nil:
-		return nil, fmt.Errorf("%w (see -h)", err)
+		return nil, cli.Usagef("%w (see -h)", err)
 	}
 	switch {
 	case f.NArg() > 0:
-		return nil, fmt.Errorf("argument %q, want flags only", f.Arg(0))
+		return nil, cli.Usagef("argument %q, want flags only", f.Arg(0))
 	case o.size < minSize || o.size > maxSize || o.size%minSize != 0:
-		return nil, fmt.Errorf("-size %d, want a multiple of %d from %[2]d to %d", o.size, minSize, maxSize)
+		return nil, cli.Usagef("-size %d, want a multiple of %d from %[2]d to %d", o.size, minSize, maxSize)
 	case o.stages < 1:
-		return nil, fmt.Errorf("-stages %d, want at least 1", o.stages)
+		return nil, cli.Usagef("-stages %d, want at least 1", o.stages)
 	case o.step != "all" && !slices.Contains(names, o.step):
-		return nil, fmt.Errorf("-step %q, want %s, or all", o.step, strings.Join(names, ", "))
+		return nil, cli.Usagef("-step %q, want %s, or all", o.step, strings.Join(names, ", "))
 	}
 	for _, s := range steps {
 		if o.takes(&s) && o.stages > s.room {
-			return nil, fmt.Errorf("-stages %d: %s has room for %d", o.stages, s.name, s.room)
+			return nil, cli.Usagef("-stages %d: %s has room for %d", o.stages, s.name, s.room)
 		}
 	}
 	return &o, nil
@@ -111,11 +111,8 @@ func (o *options) takes(s *step) bool { return o.step == "all" || o.step == s.na
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o, err := parse(args, stdout)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
+	if err != nil {
 		return err
-	case err != nil:
-		return cli.UsageError{Err: err}
 	}
 	switch {
 	case o.svg == "-":

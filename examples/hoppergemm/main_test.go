@@ -233,8 +233,10 @@ func TestUnwritten(t *testing.T) {
 			t.Errorf("after %d lines: %v", n, err)
 		}
 	}
-	if err := run(t.Context(), []string{"-h"}, &full{}, io.Discard); !errors.Is(err, errFull) {
-		t.Errorf("-h: %v", err)
+	var said strings.Builder
+	err := run(t.Context(), []string{"-h"}, &full{}, io.Discard)
+	if code := cli.Status("hoppergemm", err, &said); code != cli.Failed || said.String() != "hoppergemm: full\n" {
+		t.Errorf("-h: exit %d, %q", code, &said)
 	}
 }
 

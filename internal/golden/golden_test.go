@@ -97,8 +97,9 @@ func TestTooFewFields(t *testing.T) {
 	_, banks := ParseBanks(row)
 	want := []int{3, 5, 7, 6, 6, 7, 4}
 	for i, err := range []error{scripts, mmas, sparse, warps, reductions, atomics, banks} {
-		if text := fmt.Sprintf(": want %d fields, got 1", want[i]); err == nil || !strings.HasSuffix(err.Error(), text) {
-			t.Errorf("parser %d: %v, want …%s", i, err, text)
+		said := fmt.Sprintf(": want %d fields, got 1", want[i])
+		if err == nil || !strings.HasSuffix(err.Error(), said) {
+			t.Errorf("parser %d: %v, want …%s", i, err, said)
 		}
 	}
 }
