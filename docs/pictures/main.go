@@ -4,10 +4,12 @@ package main
 
 import (
 	"fmt"
-	"log"
+	"io"
 	"os"
 	"strconv"
 	"strings"
+
+	"example.com/leafhopper/internal/cli"
 )
 
 //go:generate go run .
@@ -22,17 +24,17 @@ var shapes = []string{
 }
 
 func main() {
-	page, err := os.ReadFile(tables)
-	if err != nil {
-		log.Fatal(err)
-	}
-	svg, err := draw(string(page))
-	if err != nil {
-		log.Fatalf("%s: %v", tables, err)
-	}
-	if err := os.WriteFile(picture, []byte(svg), 0o644); err != nil {
-		log.Fatal(err)
-	}
+	cli.Print(func(io.Writer) error {
+		page, err := os.ReadFile(tables)
+		if err != nil {
+			return err
+		}
+		svg, err := draw(string(page))
+		if err != nil {
+			return fmt.Errorf("%s: %w", tables, err)
+		}
+		return os.WriteFile(picture, []byte(svg), 0o644)
+	})
 }
 
 // A bar is a row of a table.

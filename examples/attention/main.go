@@ -14,7 +14,7 @@ package main
 
 import (
 	"fmt"
-	"log"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -23,6 +23,7 @@ import (
 
 	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/gemm"
+	"example.com/leafhopper/internal/cli"
 )
 
 const (
@@ -60,7 +61,7 @@ func split(m half) (parts []half) {
 }
 
 // attend returns what the queries of the last tokens find among the keys and values of all.
-func attend(q, k, v half) half {
+func attend(q, k, v half) (half, error) {
 	y := gemm.NewMatrix[bf16.BF16](q.Rows, dim)
 	var scores []wide
 	var keys, weights []half
@@ -70,7 +71,7 @@ func attend(q, k, v half) half {
 		keys = append(keys, part.T())
 	}
 	if err := gemm.MultiplyBatch(scores, split(q), keys, gemm.WithAlpha(1/float32(math.Sqrt(depth)))); err != nil {
-		log.Fatal(err)
+		return y, err
 	}
 	for h := range heads {
 		for i := range q.Rows {
@@ -78,10 +79,7 @@ func attend(q, k, v half) half {
 			softmax(weights[h].Data[i*k.Rows:], scores[h].Data[i*k.Rows:][:last+1])
 		}
 	}
-	if err := gemm.MultiplyBatch(split(y), weights, split(v)); err != nil {
-		log.Fatal(err)
-	}
-	return y
+	return y, gemm.MultiplyBatch(split(y), weights, split(v))
 }
 
 // softmax sets to to the shares of exp(s) in their sum, and leaves what follows them.
@@ -95,22 +93,31 @@ func softmax(to []bf16.BF16, s []float32) {
 	}
 }
 
-func main() {
+func main() { cli.Print(run) }
+
+func run(w io.Writer) error {
 	r := rand.New(rand.NewPCG(1, 2))
 	x := random(r, tokens, dim, 1)
 	var qkv [3]half
 	for i := range qkv {
 		qkv[i] = gemm.NewMatrix[bf16.BF16](tokens, dim)
 		if err := gemm.Multiply(qkv[i], x, random(r, dim, dim, 1/math.Sqrt(dim))); err != nil {
-			log.Fatal(err) // such as a LEAFHOPPER_KERNEL that does not run here
+			return err // such as a LEAFHOPPER_KERNEL that does not run here
 		}
 	}
 	start := time.Now()
-	all := attend(qkv[0], qkv[1], qkv[2])
+	all, err := attend(qkv[0], qkv[1], qkv[2])
+	if err != nil {
+		return err
+	}
 	fmt.Fprintf(os.Stderr, "%d heads of %d tokens in %v\n", heads, tokens, time.Since(start))
-	alone := attend(rows(qkv[0], tokens-1), qkv[1], qkv[2])
+	alone, err := attend(rows(qkv[0], tokens-1), qkv[1], qkv[2])
+	if err != nil {
+		return err
+	}
 
 	// The first token sees only itself.
-	fmt.Println("the first token finds its own value:", slices.Equal(all.Data[:dim], qkv[2].Data[:dim]))
-	fmt.Println("the last one alone has the same bits:", slices.Equal(alone.Data, rows(all, tokens-1).Data))
+	fmt.Fprintln(w, "the first token finds its own value:", slices.Equal(all.Data[:dim], qkv[2].Data[:dim]))
+	fmt.Fprintln(w, "the last one alone has the same bits:", slices.Equal(alone.Data, rows(all, tokens-1).Data))
+	return nil
 }

@@ -17,7 +17,10 @@ func Example() {
 func TestAttend(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	q, k, v := random(r, 5, dim, 1), random(r, 9, dim, 1), random(r, 9, dim, 1)
-	y := attend(q, k, v)
+	y, err := attend(q, k, v)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for h := range heads {
 		for i := range q.Rows {
 			weights, sum := make([]float64, k.Rows-q.Rows+i+1), 0.0

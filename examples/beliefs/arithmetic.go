@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/binary"
+	"io"
 	"math"
 	"math/big"
 
@@ -85,7 +86,7 @@ func halves(row []byte) []uint16 {
 	return v
 }
 
-func arithmetic() error {
+func arithmetic(w io.Writer) error {
 	data, err := recording("wgmma/testdata/wgmma_bf16.bin.gz")
 	if err != nil {
 		return err
@@ -107,9 +108,9 @@ func arithmetic() error {
 		}
 		return c
 	}
-	apply(hopperSum).print("elements", "bf16 wgmma: the rule that holds")
-	apply(float32Sum).print("elements", "products are added up in float32, one after the other")
-	apply(exactSum).print("elements", "the sum is exact and rounded once, to nearest")
-	apply(flushedSum).print("elements", "subnormal operands count as zeros")
+	apply(hopperSum).print(w, "elements", "bf16 wgmma: the rule that holds")
+	apply(float32Sum).print(w, "elements", "products are added up in float32, one after the other")
+	apply(exactSum).print(w, "elements", "the sum is exact and rounded once, to nearest")
+	apply(flushedSum).print(w, "elements", "subnormal operands count as zeros")
 	return nil
 }

@@ -1,6 +1,10 @@
 package main
 
-import "example.com/leafhopper/internal/golden"
+import (
+	"io"
+
+	"example.com/leafhopper/internal/golden"
+)
 
 // A barrierRule says what the bytes do to an mbarrier and what a wait asks.
 type barrierRule struct {
@@ -78,7 +82,7 @@ func compared(right *state, op golden.BarrierOp) bool {
 	return false
 }
 
-func barriers() error {
+func barriers(w io.Writer) error {
 	data, err := recording("barrier/testdata/mbarrier.txt.gz")
 	if err != nil {
 		return err
@@ -98,11 +102,11 @@ func barriers() error {
 		}
 		return c
 	}
-	apply(barrierRule{}).print("scripts", "mbarrier: the rule that holds")
-	apply(barrierRule{bytesArrive: true}).print("scripts", "the last byte of a copy arrives at the barrier")
-	apply(barrierRule{ignoresBytes: true}).print("scripts",
+	apply(barrierRule{}).print(w, "scripts", "mbarrier: the rule that holds")
+	apply(barrierRule{bytesArrive: true}).print(w, "scripts", "the last byte of a copy arrives at the barrier")
+	apply(barrierRule{ignoresBytes: true}).print(w, "scripts",
 		"the last arrival completes the phase, whatever bytes are missing")
-	apply(barrierRule{waitsFor: true}).print("scripts", "a wait for parity P waits until the barrier has parity P")
+	apply(barrierRule{waitsFor: true}).print(w, "scripts", "a wait for parity P waits until the barrier has parity P")
 
 	var fresh count
 	for _, script := range scripts {
@@ -114,6 +118,6 @@ func barriers() error {
 			}
 		}
 	}
-	fresh.print("waits", "a wait for parity 1 blocks on a barrier in its first phase")
+	fresh.print(w, "waits", "a wait for parity 1 blocks on a barrier in its first phase")
 	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"slices"
 
 	"example.com/leafhopper/internal/golden"
@@ -45,7 +46,7 @@ func load(c *golden.Copy, offset int) ([]byte, error) {
 	return shared.Bytes()[offset:], tile.Load(shared, offset, m, c.Coord[:c.Rank], nil)
 }
 
-func copies() error {
+func copies(w io.Writer) error {
 	data, err := recording("tile/testdata/tma.bin.gz")
 	if err != nil {
 		return err
@@ -81,8 +82,8 @@ func copies() error {
 		}
 		fromTile.add(bytes.Equal(aligned[:len(want)], want))
 	}
-	signalled.print("loads", "only the bytes of a box that lie in the tensor complete the barrier")
-	right.print("loads", "swizzle: the rule that holds")
-	fromTile.print("loads", "the swizzle begins where the tile does")
+	signalled.print(w, "loads", "only the bytes of a box that lie in the tensor complete the barrier")
+	right.print(w, "loads", "swizzle: the rule that holds")
+	fromTile.print(w, "loads", "the swizzle begins where the tile does")
 	return nil
 }

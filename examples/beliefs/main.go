@@ -16,9 +16,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
+	"example.com/leafhopper/internal/cli"
 	"example.com/leafhopper/internal/golden"
 )
 
@@ -33,8 +35,8 @@ func (c *count) add(right bool) {
 	}
 }
 
-func (c count) print(what, rule string) {
-	fmt.Printf("%6d of %5d %-9s %s\n", c.wrong, c.of, what, rule)
+func (c count) print(w io.Writer, what, rule string) {
+	fmt.Fprintf(w, "%6d of %5d %-9s %s\n", c.wrong, c.of, what, rule)
 }
 
 // module returns the root of this module.
@@ -48,7 +50,7 @@ func module() (string, error) {
 			return dir, nil
 		}
 		if dir == filepath.Dir(dir) {
-			return "", errors.New("beliefs: run this inside the module, whose recordings it reads")
+			return "", errors.New("run this inside the module, whose recordings it reads")
 		}
 	}
 }
@@ -62,16 +64,17 @@ func recording(name string) ([]byte, error) {
 	return golden.Read(filepath.Join(dir, filepath.FromSlash(name)))
 }
 
-func main() {
+func main() { cli.Print(run) }
+
+func run(w io.Writer) error {
 	if _, err := module(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return err
 	}
-	fmt.Printf("%6s of %5s %-9s %s\n", "wrong", "all", "records", "if this is the rule")
-	for _, topic := range []func() error{barriers, copies, arithmetic} {
-		if err := topic(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+	fmt.Fprintf(w, "%6s of %5s %-9s %s\n", "wrong", "all", "records", "if this is the rule")
+	for _, topic := range []func(io.Writer) error{barriers, copies, arithmetic} {
+		if err := topic(w); err != nil {
+			return err
 		}
 	}
+	return nil
 }

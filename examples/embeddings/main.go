@@ -20,13 +20,14 @@ package main
 
 import (
 	"fmt"
-	"log"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
 
 	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/gemm"
+	"example.com/leafhopper/internal/cli"
 )
 
 const (
@@ -77,13 +78,15 @@ func nearest(similarity gemm.Matrix[float32], i int) int {
 	return best
 }
 
-func main() {
+func main() { cli.Print(run) }
+
+func run(w io.Writer) error {
 	e := batch()
 	similarity := gemm.NewMatrix[float32](count, count)
 
 	var stats gemm.Stats
 	if err := gemm.Multiply(similarity, e, e.T(), gemm.WithStats(&stats)); err != nil {
-		log.Fatal(err) // such as a LEAFHOPPER_KERNEL that does not run here
+		return err // such as a LEAFHOPPER_KERNEL that does not run here
 	}
 	flops := 2 * count * count * dim / stats.Elapsed.Seconds()
 	fmt.Fprintf(os.Stderr, "%.0f GFLOP/s in the first call of the program: %v\n", flops/1e9, stats)
@@ -96,7 +99,8 @@ func main() {
 	}
 	for _, i := range []int{0, 17, 600} {
 		j := nearest(similarity, i)
-		fmt.Printf("vector %3d is most like vector %3d, cosine %.2f\n", i, j, similarity.At(i, j))
+		fmt.Fprintf(w, "vector %3d is most like vector %3d, cosine %.2f\n", i, j, similarity.At(i, j))
 	}
-	fmt.Printf("%d of %d vectors found their twin\n", found, count)
+	fmt.Fprintf(w, "%d of %d vectors found their twin\n", found, count)
+	return nil
 }

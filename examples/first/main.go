@@ -14,5 +14,7 @@ func main() {
 	if err := gemm.Multiply(c, a, b); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(c.Data) // [4 5 10 11]
+	if _, err := fmt.Println(c.Data); err != nil { // [4 5 10 11]
+		log.Fatal(err)
+	}
 }

@@ -15,11 +15,13 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"log"
 
 	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/fp8"
 	"example.com/leafhopper/gemm"
+	"example.com/leafhopper/internal/cli"
 )
 
 // value returns element i of a tensor in [-1, 1), by a seed.
@@ -68,9 +70,11 @@ func linear[T gemm.Element](rows, outputs, k int, round func(x float32) T, opts 
 	return crc32.ChecksumIEEE(bytes)
 }
 
-func main() {
+func main() { cli.Print(run) }
+
+func run(w io.Writer) error {
 	show := func(layer, gpu string, there, here uint32) {
-		fmt.Printf("%-24s %s %10d, here %10d\n", layer, gpu, there, here)
+		fmt.Fprintf(w, "%-24s %s %10d, here %10d\n", layer, gpu, there, here)
 	}
 	show("bf16", "H100", 2488688206, linear(512, 512, 512, bf16.FromFloat32))
 	show("bf16 with GELU", "H200", 281129556,
@@ -79,4 +83,5 @@ func main() {
 	e4m3 := fp8.E4M3FromFloat32
 	show("fp8, fast accumulation", "H100", 3157618082, linear(512, 512, 1024, e4m3, scales))
 	show("fp8", "H100", 714520773, linear(512, 512, 1024, e4m3, scales, gemm.WithPromotion(128)))
+	return nil
 }

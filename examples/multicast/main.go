@@ -28,12 +28,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 
 	"github.com/x448/float16"
 
 	"example.com/leafhopper/examples/internal/course"
 	"example.com/leafhopper/gemm"
+	"example.com/leafhopper/internal/cli"
 	"example.com/leafhopper/sm"
 	"example.com/leafhopper/tile"
 	"example.com/leafhopper/wgmma"
@@ -146,16 +147,18 @@ func reference(arithmetic gemm.Arithmetic) ([]course.Output, error) {
 	return outputs(c, 2*(m*k+k*n)), err
 }
 
-func main() {
+func main() { cli.Print(show) }
+
+func show(w io.Writer) error {
 	got, err := run(func(cfg sm.Config, kernel sm.Kernel) error { return sm.Launch(context.Background(), cfg, kernel) })
 	hopper, errHopper := reference(gemm.Hopper)
 	native, errNative := reference(gemm.Native)
 	if err := errors.Join(err, errHopper, errNative); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return err
 	}
-	fmt.Printf("%dx%dx%d by %d CTAs, %d stages in each\n", m, n, k, ctas, qsize)
-	fmt.Println("the bits of gemm's with Hopper's arithmetic:", got[0].String() == hopper[0].String())
-	fmt.Println("the bits of float32 sums:", got[0].String() == native[0].String())
-	fmt.Printf("bytes fetched: %d, without multicast %d\n", got[1].Data.([]int64)[0], 2*(m*k+ctas*k*n))
+	fmt.Fprintf(w, "%dx%dx%d by %d CTAs, %d stages in each\n", m, n, k, ctas, qsize)
+	fmt.Fprintln(w, "the bits of gemm's with Hopper's arithmetic:", got[0].String() == hopper[0].String())
+	fmt.Fprintln(w, "the bits of float32 sums:", got[0].String() == native[0].String())
+	fmt.Fprintf(w, "bytes fetched: %d, without multicast %d\n", got[1].Data.([]int64)[0], 2*(m*k+ctas*k*n))
+	return nil
 }

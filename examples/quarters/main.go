@@ -18,8 +18,10 @@ package main
 import (
 	_ "embed"
 	"fmt"
+	"io"
 
 	"example.com/leafhopper/examples/internal/course"
+	"example.com/leafhopper/internal/cli"
 	"example.com/leafhopper/sm"
 	"example.com/leafhopper/tile"
 )
@@ -110,7 +112,10 @@ var recorded string
 func main() {
 	outputs := course.Main(run, recorded, "parity 1 passes before the tile has landed, and waits after that")
 	answers := outputs[1].Data.([]int32)
-	for i, moment := range []string{"init 1", "arrive.expect_tx", "bytes landed", "arrive.expect_tx", "bytes landed"} {
-		fmt.Printf("# after %-16s parity 0: %d  parity 1: %d\n", moment, answers[2*i], answers[2*i+1])
-	}
+	cli.Print(func(w io.Writer) error {
+		for i, moment := range []string{"init 1", "arrive.expect_tx", "bytes landed", "arrive.expect_tx", "bytes landed"} {
+			fmt.Fprintf(w, "# after %-16s parity 0: %d  parity 1: %d\n", moment, answers[2*i], answers[2*i+1])
+		}
+		return nil
+	})
 }

@@ -1,5 +1,5 @@
 // Package cli is what the programs of this module have in common: how an interrupt ends them, their exit statuses,
-// and how they write JSON.
+// how they write JSON, and what those have that only print something.
 package cli
 
 import (

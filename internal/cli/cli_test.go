@@ -37,8 +37,20 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestMain is a program that ends after as many signals as the environment says.
+// TestMain is a program that ends after as many signals as the environment says, or one that prints what that says.
 func TestMain(m *testing.M) {
+	if text, child := os.LookupEnv("CLI_PRINT"); child {
+		Print(func(w io.Writer) error {
+			fmt.Fprintln(w, text)
+			fmt.Fprintln(w, "and more")
+			if text == "" {
+				return errors.New("nothing\nto print")
+			}
+			return nil
+		})
+		fmt.Fprintln(os.Stderr, "went on")
+		return
+	}
 	signals, child := os.LookupEnv("CLI_SIGNALS")
 	if !child {
 		os.Exit(m.Run())

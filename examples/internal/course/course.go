@@ -10,11 +10,10 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 
+	"example.com/leafhopper/internal/cli"
 	"example.com/leafhopper/sm"
 )
 
@@ -57,46 +56,24 @@ type Run func(launch func(sm.Config, sm.Kernel) error) ([]Output, error)
 
 // Main runs an example and prints its outputs, and then what they show if they are the
 // recorded ones; if not, if they cannot be written, or if there are arguments, it ends the program.
-func Main(run Run, recorded, shown string) []Output {
-	if !flag.Parsed() { // by go test, whose flags they are then
-		if err := noArguments(os.Args); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(2)
-		}
-	}
-	outputs, err := run(func(cfg sm.Config, kernel sm.Kernel) error {
-		return sm.Launch(context.Background(), cfg, kernel)
-	})
-	if err == nil {
-		err = report(os.Stdout, outputs, recorded, shown)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	return outputs
-}
-
-// report writes the outputs, and what they show if they are the recorded ones.
-func report(w io.Writer, outputs []Output, recorded, shown string) error {
-	for _, o := range outputs {
-		if _, err := fmt.Fprintln(w, o); err != nil {
+func Main(run Run, recorded, shown string) (outputs []Output) {
+	cli.Print(func(w io.Writer) (err error) {
+		outputs, err = run(func(cfg sm.Config, kernel sm.Kernel) error {
+			return sm.Launch(context.Background(), cfg, kernel)
+		})
+		if err != nil {
 			return err
 		}
-	}
-	if err := asRecorded(outputs, recorded); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "As on an H100: %s.\n", shown)
-	return err
-}
-
-// noArguments reports arguments behind a program's name.
-func noArguments(args []string) error {
-	if len(args) < 2 {
+		for _, o := range outputs {
+			fmt.Fprintln(w, o)
+		}
+		if err := asRecorded(outputs, recorded); err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "As on an H100: %s.\n", shown)
 		return nil
-	}
-	return fmt.Errorf("%s takes no arguments; go test has -seeds", filepath.Base(args[0]))
+	})
+	return outputs
 }
 
 // asRecorded compares outputs with the lines of a record.

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"example.com/leafhopper/internal/cli"
 )
 
 // TestLineAgainstLine checks that the code in tables of CUDA and Go is that of the files
@@ -152,33 +154,42 @@ func runChanged(t *testing.T, name, old, replacement string) string {
 	return ""
 }
 
-func TestNoArguments(t *testing.T) {
-	if err := noArguments([]string{"x/addone"}); err != nil {
-		t.Error(err)
+// TestEdges gives every example arguments that it does not take, and a place that it cannot write to.
+func TestEdges(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds all examples")
 	}
-	want := "addone takes no arguments; go test has -seeds"
-	if err := noArguments([]string{"x/addone", "-seeds", "9"}); err == nil || err.Error() != want {
-		t.Errorf("%v, want %s", err, want)
+	dir := t.TempDir()
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", dir, "./examples/...")
+	build.Dir = "../../.."
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
-}
-
-// room takes so many writes.
-type room int
-
-func (r *room) Write(b []byte) (int, error) {
-	if *r--; *r < 0 {
-		return 0, os.ErrClosed
+	programs, err := os.ReadDir(dir)
+	if err != nil || len(programs) < 2 {
+		t.Fatalf("%d programs, %v", len(programs), err)
 	}
-	return len(b), nil
-}
-
-func TestReportUnwritable(t *testing.T) {
-	outputs := []Output{{"a.x", []int32{1}}, {"a.y", []int32{2}}}
-	recorded := outputs[0].String() + "\n" + outputs[1].String() + "\n"
-	for writes, want := range []error{os.ErrClosed, os.ErrClosed, os.ErrClosed, nil} {
-		w := room(writes)
-		if err := report(&w, outputs, recorded, "shown"); !errors.Is(err, want) {
-			t.Errorf("room for %d writes: %v, want %v", writes, err, want)
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Log("no disk here is full:", err)
+	}
+	defer full.Close()
+	for _, p := range programs {
+		for args, want := range map[string]int{"-h": cli.OK, "-x": cli.Usage, "stray": cli.Usage, "": cli.Failed} {
+			var out, said strings.Builder
+			c := exec.CommandContext(t.Context(), filepath.Join(dir, p.Name()), strings.Fields(args)...)
+			c.Stdout, c.Stderr = &out, &said
+			if want == cli.Failed {
+				if full == nil {
+					continue
+				}
+				c.Stdout = full
+			}
+			c.Run()
+			if got := c.ProcessState.ExitCode(); got != want || (out.Len() > 0) != (want == cli.OK) ||
+				(said.Len() > 0) != (want != cli.OK) || !strings.Contains(said.String(), args) && want != cli.OK {
+				t.Errorf("%s %s: status %d, want %d; printed %q, said %q", p.Name(), args, got, want, &out, &said)
+			}
 		}
 	}
 }
