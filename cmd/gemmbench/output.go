@@ -86,14 +86,22 @@ func (o *output) openFile() error {
 			err = f.Chmod(mode) // past the umask
 		}
 	}
-	// The name in the error is the temporary file's, which nobody asked for.
+	return o.cannotWrite(err)
+}
+
+// cannotWrite returns err, if there is one, by the name of -o: that in it may be the temporary file's, which nobody
+// asked for.
+func (o *output) cannotWrite(err error) error {
+	if err == nil {
+		return nil
+	}
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathErr.Err
 	}
-	if err != nil {
-		return fmt.Errorf("cannot write %s: %w", o.path, err)
+	if linkErr, ok := errors.AsType[*os.LinkError](err); ok {
+		err = linkErr.Err
 	}
-	return nil
+	return fmt.Errorf("cannot write %s: %w", o.path, err)
 }
 
 // createBeside makes a new file in the folder of target, of that mode less the
@@ -106,11 +114,17 @@ func createBeside(target string, mode fs.FileMode) (*os.File, error) {
 // write writes the result with f and puts it in its place.
 func (o *output) write(f func(io.Writer) error) error {
 	err := f(o.w)
-	if err == nil && o.file != nil {
+	if o.file == nil {
+		if err != nil {
+			return cli.Usagef("%s: writing the result: %w", o.command, err)
+		}
+		return nil
+	}
+	if err == nil {
 		err = o.commit()
 	}
 	if err != nil {
-		return cli.Usagef("%s: writing the result: %w", o.command, err)
+		return cli.Usagef("%s: -o: %w", o.command, o.cannotWrite(err))
 	}
 	return nil
 }

@@ -180,3 +180,33 @@ func TestOutputWriteFails(t *testing.T) {
 		t.Errorf("files left behind: %v", entries)
 	}
 }
+
+// TestUnfinished has a write, and the renaming of a file that is whole, fail: the error has the name that was asked for,
+// and nothing stays.
+func TestUnfinished(t *testing.T) {
+	for _, step := range []string{"write", "rename"} {
+		path := filepath.Join(t.TempDir(), "x")
+		o := output{format: "table", path: path, formats: []string{"table"}, command: "info"}
+		if err := o.open(nil); err != nil {
+			t.Fatal(err)
+		}
+		err := o.write(func(w io.Writer) error {
+			if step == "write" {
+				o.file.Close()
+			} else if err := os.MkdirAll(filepath.Join(path, "y"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			_, err := fmt.Fprint(w, "new")
+			return err
+		})
+		said := fmt.Sprint(err)
+		if _, usage := errors.AsType[cli.UsageError](err); !usage ||
+			!strings.HasPrefix(said, "info: -o: cannot write "+path+": ") || strings.Contains(said, ".gemmbench-") {
+			t.Errorf("%s: %s", step, said)
+		}
+		o.discard()
+		if left, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".*")); len(left) > 0 || err != nil {
+			t.Errorf("%s left %v, %v", step, left, err)
+		}
+	}
+}

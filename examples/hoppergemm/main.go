@@ -132,7 +132,10 @@ func toFile(flag, name string, write func(io.Writer) error) error {
 		return cli.Usagef("%s: %w", flag, err)
 	}
 	err = write(f)
-	return cmp.Or(f.Close(), err)
+	if failed := f.Close(); failed != nil {
+		return fmt.Errorf("%s: %w", flag, failed)
+	}
+	return err
 }
 
 // multiply runs the steps, and writes a trace to file if that is not nil.

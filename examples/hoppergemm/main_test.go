@@ -238,6 +238,12 @@ func TestUnwritten(t *testing.T) {
 	if code := cli.Status("hoppergemm", err, &said); code != cli.Failed || said.String() != "hoppergemm: full\n" {
 		t.Errorf("-h: exit %d, %q", code, &said)
 	}
+	if _, err := os.Stat("/dev/full"); err == nil {
+		err := run(t.Context(), []string{"-svg", "/dev/full"}, io.Discard, io.Discard)
+		if err == nil || !strings.HasPrefix(err.Error(), "-svg: write /dev/full: ") {
+			t.Errorf("-svg /dev/full: %v", err)
+		}
+	}
 }
 
 // TestProgress waits for two reports of a step that does not end.

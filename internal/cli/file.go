@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -9,7 +10,7 @@ import (
 )
 
 // A File is one that a flag names, and that is opened before there is anything to write to it: a name that cannot be
-// written is told then. What was in it stays until the first write, and without one a new file does not stay. It
+// written is told then. What was in it stays until the first write. A new file goes again without one, or if one fails. It
 // remembers the first error of its writes, as packages such as pprof drop them.
 type File struct {
 	file    io.WriteCloser
@@ -61,14 +62,11 @@ func (f *File) Write(b []byte) (n int, err error) {
 }
 
 // Close closes the file and returns the first error of all writes and of that. It removes
-// one that is new and empty.
+// one that is new and empty or not whole.
 func (f *File) Close() error {
-	err := f.file.Close()
-	if f.created != "" && !f.written {
+	f.err = cmp.Or(f.err, f.file.Close())
+	if f.created != "" && (!f.written || f.err != nil) {
 		os.Remove(f.created)
 	}
-	if f.err != nil {
-		return f.err
-	}
-	return err
+	return f.err
 }

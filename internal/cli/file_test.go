@@ -32,6 +32,31 @@ func TestFileError(t *testing.T) {
 	}
 }
 
+// TestFileCutShort wants a file to go again that was new and cannot be written, and another to stay.
+func TestFileCutShort(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x")
+	for _, old := range []bool{false, true} {
+		if old {
+			if err := os.WriteFile(path, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f, err := OpenFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.file.Close()
+		f.file = &faulty{writes: 1}
+		f.Write([]byte("x"))
+		if err := f.Close(); err == nil || err.Error() != "write 2" {
+			t.Error(err)
+		}
+		if _, err := os.Stat(path); (err == nil) != old {
+			t.Errorf("after a failed write: %v", err)
+		}
+	}
+}
+
 // TestFileLink has the file behind a link go again, and the link stay.
 func TestFileLink(t *testing.T) {
 	dir := t.TempDir()
