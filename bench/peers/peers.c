@@ -315,14 +315,18 @@ static double median(product *p, int count, long calls)
 	return (samples[(count - 1) / 2] + samples[count / 2]) / 2;
 }
 
+/* flush writes what was printed. */
+static void flush(void)
+{
+	if (fflush(stdout) || ferror(stdout))
+		die(1, LIB ": cannot write the result", "");
+}
+
 static void print(const product *p, int threads, double seconds)
 {
 	printf(LIB ",%s,%ld,%ld,%ld,%d,", names[p->type], p->m, p->n, p->k, threads);
 	printf(isnan(seconds) ? "NaN\n" : "%.9g\n", seconds);
-	if (fflush(stdout) || ferror(stdout)) {
-		fprintf(stderr, "peers: " LIB ": cannot write the result\n");
-		exit(1);
-	}
+	flush();
 }
 
 /* wait_line returns whether there is another line on stdin. */
@@ -428,8 +432,9 @@ int main(int argc, char **argv)
 	int threads = 1, count = 3, step = 0, i = 1, right = 1;
 	double min_time = 0.1;
 	const char *types = "bf16,f32";
-	if (argc == 2 && !strcmp(argv[1], "-h")) {
+	if (argc == 2 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "-help") || !strcmp(argv[1], "--help"))) {
 		printf("usage: %s [-dtype bf16,f32,f64] [-threads T] [-count N] [-min-time MS] [-step] SHAPE...\n", argv[0]);
+		flush();
 		return 0;
 	}
 	for (; i < argc && argv[i][0] == '-'; i++) {

@@ -14,6 +14,8 @@ line on stdin and is a line, for a program that compares two.
 import argparse
 import math
 import operator
+import os
+import signal
 import sys
 import time
 from statistics import median
@@ -30,6 +32,9 @@ def fail(status, what):
 class Parser(argparse.ArgumentParser):
     def error(self, message):  # without the usage, so that it stays one line
         fail(2, message)
+
+    def print_help(self, file=None):
+        print(self.format_help(), end="", flush=True)
 
 
 def number(high):
@@ -155,4 +160,10 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    for ends in (signal.SIGINT, signal.SIGPIPE):  # without a traceback, as other programs
+        signal.signal(ends, signal.SIG_DFL)
+    try:
+        main()
+    except OSError as e:
+        print(f"peers_torch: cannot write the result: {e.strerror}", file=sys.stderr)
+        os._exit(1)  # exit would try to write it again

@@ -88,13 +88,23 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	case err != nil:
 		return nil, cli.Usagef("%w (see -h)", err)
 	}
+	empty := ""
+	f.Visit(func(f *flag.Flag) {
+		if f.Value.String() == "" {
+			empty = f.Name
+		}
+	})
 	switch {
+	case empty != "":
+		return nil, cli.Usagef("-%s is empty", empty)
 	case f.NArg() > 0:
 		return nil, cli.Usagef("argument %q, want flags only", f.Arg(0))
 	case o.size < minSize || o.size > maxSize || o.size%minSize != 0:
 		return nil, cli.Usagef("-size %d, want a multiple of %d from %[2]d to %d", o.size, minSize, maxSize)
 	case o.stages < 1:
 		return nil, cli.Usagef("-stages %d, want at least 1", o.stages)
+	case o.seed != 0 && !o.check:
+		return nil, cli.Usagef("-seed %d, but no -check", o.seed)
 	case o.step != "all" && !slices.Contains(names, o.step):
 		return nil, cli.Usagef("-step %q, want %s, or all", o.step, strings.Join(names, ", "))
 	}

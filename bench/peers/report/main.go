@@ -71,6 +71,9 @@ func report(args []string) (string, error) {
 			return "", fmt.Errorf("%s: %w", path, err)
 		}
 	}
+	if len(t) == 0 {
+		return "", errors.New("there is no result in the files")
+	}
 	var text strings.Builder
 	err := t.write(&text)
 	return text.String(), err

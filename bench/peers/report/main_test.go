@@ -71,6 +71,8 @@ func TestTable(t *testing.T) {
 func TestErrors(t *testing.T) {
 	for _, test := range []struct{ name, content, want string }{
 		{"x.csv", "", "PROGRAM-ROUND-THREADS"},
+		{"x-1-2.csv", "", "there is no result in the files"},
+		{"x-1-2.json", "{}", "there is no result in the files"},
 		{"x-one-2.csv", "", `round "one"`},
 		{"x-1-2.txt", "", "neither .json nor .csv"},
 		{"x-1-2.json", "{", "unexpected EOF"},

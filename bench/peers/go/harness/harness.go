@@ -98,9 +98,13 @@ func (l Library) run(args []string, stdin io.Reader, stdout, stderr io.Writer) i
 	step := fs.Bool("step", false, "wait for a line before each sample")
 	err := fs.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintf(stdout,
+		_, err := fmt.Fprintf(stdout,
 			"usage: %s [-dtype bf16,f32,f64] [-trans NN|NT] [-threads T] [-count N] [-min-time MS] [-step] SHAPE...\n",
 			l.Name)
+		if err != nil {
+			fmt.Fprintf(stderr, "%s: %v: %v\n", l.Name, errOutput, err)
+			return 1
+		}
 		return 0
 	}
 	var products []*Product

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"bytes"
+	"io"
 	"math"
 	"strings"
 	"testing"
@@ -96,6 +97,19 @@ func TestRun(t *testing.T) {
 				t.Errorf("stderr %q is not one line", &stderr)
 			}
 		})
+	}
+}
+
+// TestUnwritten has the usage and a result go where they cannot be written.
+func TestUnwritten(t *testing.T) {
+	r, w := io.Pipe()
+	r.Close()
+	for _, args := range []string{"-h", "-dtype f32 -min-time 1 5"} {
+		var stderr bytes.Buffer
+		status := naive(0).run(strings.Fields(args), strings.NewReader(""), w, &stderr)
+		if want := "naive: writing the result: io: read/write on closed pipe\n"; status != 1 || stderr.String() != want {
+			t.Errorf("%s: status %d, stderr %q", args, status, &stderr)
+		}
 	}
 }
 
