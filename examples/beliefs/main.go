@@ -46,7 +46,7 @@ func module() (string, error) {
 		return "", err
 	}
 	for ; ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "barrier", "testdata")); err == nil {
 			return dir, nil
 		}
 		if dir == filepath.Dir(dir) {

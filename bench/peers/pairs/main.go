@@ -134,7 +134,11 @@ func (c *comparison) sample(ctx context.Context) (pair [2]measured.Line, err err
 				return pair, err
 			}
 		}
-		time.Sleep(c.pause)
+		select {
+		case <-time.After(c.pause):
+		case <-ctx.Done():
+			return pair, ctx.Err()
+		}
 		switch pair[i], err = p.sample(); {
 		case err == io.EOF:
 			ended = append(ended, p)

@@ -109,16 +109,18 @@ func TestStop(t *testing.T) {
 		t.Skip(err)
 	}
 	waits := []string{"sh", "-c", "sleep 4; :", "-step"} // by a program of its own, which holds its output
-	ctx, cancel := context.WithCancel(t.Context())
-	defer time.AfterFunc(50*time.Millisecond, cancel).Stop()
-	var out, stderr bytes.Buffer
-	began := time.Now()
-	status := run(ctx, append(append(waits, "--"), waits...), &out, &stderr)
-	if status != cli.Interrupted || out.Len() > 0 {
-		t.Errorf("status %d, stdout %q", status, &out)
-	}
-	if took := time.Since(began); took > 3*time.Second {
-		t.Errorf("took %v", took)
+	for _, pause := range []string{"20", "10000"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer time.AfterFunc(50*time.Millisecond, cancel).Stop()
+		var out, stderr bytes.Buffer
+		began := time.Now()
+		status := run(ctx, slices.Concat([]string{"-pause", pause}, waits, []string{"--"}, waits), &out, &stderr)
+		if status != cli.Interrupted || out.Len() > 0 {
+			t.Errorf("-pause %s: status %d, stdout %q", pause, status, &out)
+		}
+		if took := time.Since(began); took > 3*time.Second {
+			t.Errorf("-pause %s: took %v", pause, took)
+		}
 	}
 }
 
