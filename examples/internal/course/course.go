@@ -101,6 +101,9 @@ var seeds = flag.Int("seeds", 4, "orders of its agents in which an example is ch
 // compares its outputs with those wanted and with the record. A fault's schedule is the
 // shortest that [sm.Explore] finds.
 func Check(ctx context.Context, run Run, recorded string, want []Output) error {
+	if *seeds < 1 {
+		return fmt.Errorf("-seeds %d, want at least 1", *seeds)
+	}
 	if err := asRecorded(want, recorded); err != nil {
 		return fmt.Errorf("the reference: %w", err)
 	}

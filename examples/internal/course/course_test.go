@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"example.com/leafhopper/internal/cli"
+	"example.com/leafhopper/sm"
 )
 
 // TestLineAgainstLine checks that the code in tables of CUDA and Go is that of the files
@@ -214,5 +215,15 @@ func TestCheck(t *testing.T) {
 		if err := asRecorded(c.got, recorded); (err == nil) != (c.want == "" || name == "type") {
 			t.Errorf("%s against the record: %v", name, err)
 		}
+	}
+}
+
+// TestNoSeeds wants an example that is checked in no order to fail.
+func TestNoSeeds(t *testing.T) {
+	defer func(n int) { *seeds = n }(*seeds)
+	*seeds = 0
+	run := func(func(sm.Config, sm.Kernel) error) ([]Output, error) { return nil, nil }
+	if err := Check(t.Context(), run, "", nil); err == nil || err.Error() != "-seeds 0, want at least 1" {
+		t.Error(err)
 	}
 }
