@@ -8,7 +8,8 @@ import (
 	"example.com/leafhopper/tile"
 )
 
-// TestSpans: a load writes the bytes that Spans says, and a store does not depend on any others.
+// TestSpans: a load writes the bytes that Spans says, and a store does not depend on any others. In global memory it is
+// the other way round, by GlobalSpans.
 func TestSpans(t *testing.T) {
 	const offset, poison = 128, 0xEE
 	im2col := &tile.Im2col{
@@ -77,6 +78,38 @@ func TestSpans(t *testing.T) {
 				}
 				if bytes.IndexByte(data, poison) >= 0 || bytes.IndexByte(data, 2) < 0 {
 					t.Error("a store reads other bytes")
+				}
+				// global has what a copy touches be 3, and the rest 4.
+				global := func(coord []int32, writes bool) (n int) {
+					for i := range data {
+						data[i] = 4
+					}
+					m.GlobalSpans(coord, writes, func(b []byte) {
+						for i := range b {
+							if b[i] != 4 {
+								t.Error("a byte of global memory twice")
+							}
+							b[i] = 3
+						}
+						n += len(b)
+					})
+					return n
+				}
+				n := global(load, false)
+				fill(poison)
+				if err := tile.Load(shared, offset, m, load, nil); err != nil {
+					t.Fatal(err)
+				}
+				if got := bytes.Count(mem, []byte{3}); got != n || n == 0 || bytes.IndexByte(mem, 4) >= 0 {
+					t.Errorf("a load has %d bytes of %d that it is to read, and others: %v", got, n, bytes.IndexByte(mem, 4) >= 0)
+				}
+				n = global(coord, true)
+				fill(5)
+				if err := tile.Store(m, coord, shared, offset); err != nil {
+					t.Fatal(err)
+				}
+				if got := bytes.Count(data, []byte{5}); got != n || n == 0 || bytes.IndexByte(data, 3) >= 0 {
+					t.Errorf("a store writes %d bytes, want %d", got, n)
 				}
 			})
 		}

@@ -141,3 +141,22 @@ func (m *TensorMap) Spans(offset int, coord []int32, f func(lo, hi int)) {
 		}
 	})
 }
+
+// GlobalSpans calls f for the ranges of global memory that a load of the box at coord reads or, if it writes, that a
+// store to it does: parts of the Global of the map's Config. coord is one that Load or Store takes.
+func (m *TensorMap) GlobalSpans(coord []int32, writes bool, f func(b []byte)) {
+	w := m.window(coord)
+	n, stride := (w.hi[0]-w.lo[0])*m.elem, int(m.stride[1])
+	if writes {
+		n = m.granules(&w)
+	}
+	m.planes(&w, 0, func(p plane) {
+		if n == stride {
+			f(m.cfg.Global[p.global : p.global+p.rows*n])
+			return
+		}
+		for at := p.global; at < p.global+p.rows*stride; at += stride {
+			f(m.cfg.Global[at:min(at+n, len(m.cfg.Global))])
+		}
+	})
+}
