@@ -68,7 +68,8 @@ type Thread struct {
 	loose   []copyOp    // of its copies, those that complete nothing
 	closed  []batch     // their groups
 	covered int         // of them, those whose end arrives at a barrier
-	bulks   groups      // of bulk copies
+	bulks   groups      // of bulk copies that have read their sources
+	written groups      // that have written their destinations
 	asyncs  groups      // of loose, which a commit closes or an arrival
 }
 
@@ -164,20 +165,25 @@ const (
 	ScopeSystem
 )
 
-// ThreadFence is __threadfence and its kin. Go orders memory by itself; but that an access of shared
-// memory comes before another, or before the end of another CTA whose it is, is known, where a flag in memory
-// says so, from fences of both sides: after the access or between it and the flag, and after
-// the flag has been read, of ScopeCluster or wider if they are of two CTAs. Nothing sees the flag, which may be Go's:
-// of fences without one, or on the wrong side of it, which is later is a matter of the moment, so that not every seed
-// of [Explore] tells.
+// ThreadFence is __threadfence and its kin. Go orders memory by itself; but that an access of memory comes before
+// another, or of shared memory before the end of another CTA whose it is, is known, where a flag in memory says so,
+// from fences of both sides: after the access or between it and the flag, and after the flag has been read, of a scope
+// that has both. Nothing sees the flag, which may be Go's: of fences without one, or on the wrong side of it, which is
+// later is a matter of the moment, so that not every seed of [Explore] tells.
 func (a *agent) ThreadFence(s Scope) {
 	a.enter("ThreadFence")
 	if !a.cta.launch.Check {
 		runtime.Gosched() // it is what loops until memory changes call, which others change
 	}
 	a.cta.told.exchange(a.run.history)
+	c := a.cta.cluster
 	if s >= ScopeCluster && !a.cta.alone() {
-		a.cta.cluster.fence(a)
-		a.cta.cluster.told.exchange(a.run.history)
+		c.fence(a)
+		c.told.exchange(a.run.history)
+	}
+	if g := c.launch.global.known; s >= ScopeDevice && g.declared() {
+		c.told.exchange(a.run.history)
+		g.forum.exchange(c.order.cluster, &c.told)
+		c.told.tell(a.run.history)
 	}
 }

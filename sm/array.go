@@ -12,13 +12,14 @@ import (
 	"github.com/x448/float16"
 )
 
-// An Array is n elements of a CTA's shared memory, or a view of some of them. An agent
+// An Array is n elements of a CTA's shared memory, or of global memory ([Global]), or a view of some of them. An agent
 // reads and writes it with Load, Store, Read and Write, which checks see; a peer's array
 // (MapShared) too.
 type Array[T any] struct {
-	cta    *cta
-	home   *cta // that declared it, of which cta is a peer if it is mapped
-	offset int  // of the first element, in bytes
+	cta    *cta // whose own it is: of shared memory where it lies, of global memory who has declared it
+	home   *cta // that has declared it, of which cta is a peer if it is mapped
+	memory *memory
+	offset int // of the first element, in bytes
 	n      int
 	decl   *declaration
 	data   []T
@@ -28,7 +29,7 @@ type Array[T any] struct {
 type Region interface{ region() region }
 
 type region struct {
-	cta    *cta
+	*memory
 	offset int
 	bytes  int
 	typ    tile.DataType
@@ -40,7 +41,7 @@ func (a *Array[T]) region() region {
 	if a == nil {
 		return region{}
 	}
-	r := region{cta: a.cta, offset: a.offset, bytes: a.Size(), decl: a.decl}
+	r := region{memory: a.memory, offset: a.offset, bytes: a.Size(), decl: a.decl}
 	r.typ, r.typed = dataTypeOf[T]()
 	return r
 }
@@ -61,7 +62,7 @@ func (a *Array[T]) Size() int { return a.n * sizeof[T]() }
 
 func sizeof[T any]() int { var zero T; return int(unsafe.Sizeof(zero)) }
 
-// Address returns the address in shared memory, which is the same for the arrays of all
+// Address returns the address in its memory. In shared memory it is the same for the arrays of all
 // CTAs that were declared alike.
 func (a *Array[T]) Address() int { return a.offset }
 
@@ -91,20 +92,38 @@ func Recast[U, T any](a *Array[T]) *Array[U] {
 			a.decl.name(), a.Size(), a.offset, t, size, t.Align()))
 	}
 	n := a.Size() / size
-	return &Array[U]{cta: a.cta, home: a.home, offset: a.offset, n: n, decl: a.decl, data: elements[U](a.cta, a.offset, n)}
+	data := unsafe.Slice((*U)(unsafe.Pointer(unsafe.SliceData(a.data))), n)
+	return &Array[U]{cta: a.cta, home: a.home, memory: a.memory, offset: a.offset, n: n, decl: a.decl, data: data}
 }
 
 // MapShared returns the array that the cluster's CTA of that rank has at this address
-// (cluster.map_shared_rank). It panics if the cluster has no such CTA.
+// (cluster.map_shared_rank). It panics if the cluster has no such CTA, or if the array lies in global memory.
 func (a *Array[T]) MapShared(rank int) *Array[T] {
+	a.shared("MapShared")
 	b := *a
 	b.cta = a.cta.peer(rank)
-	b.data = elements[T](b.cta, a.offset, a.n)
+	b.memory, b.data = &b.cta.memory, elements[T](b.cta, a.offset, a.n)
 	return &b
 }
 
-// SharedRank returns the rank of the CTA that a region lies in (cluster.query_shared_rank).
-func SharedRank(r Region) int { return r.region().cta.rank }
+func (a *Array[T]) inGlobal() bool { return a.memory != nil && a.memory.cta == nil }
+
+// shared panics if the array lies in global memory.
+func (a *Array[T]) shared(what string) {
+	if a.inGlobal() {
+		panic(fmt.Sprintf("sm: %s of %s, which lies in global memory", what, a.decl.name()))
+	}
+}
+
+// SharedRank returns the rank of the CTA that a region lies in (cluster.query_shared_rank). It panics if that is global
+// memory.
+func SharedRank(r Region) int {
+	of := r.region()
+	if of.cta == nil {
+		panic(fmt.Sprintf("sm: SharedRank of %s, which lies in global memory", of.decl.name()))
+	}
+	return of.cta.rank
+}
 
 // Load returns element i.
 func (a *Array[T]) Load(by Agent, i int) T {
@@ -156,11 +175,17 @@ func (a *Array[T]) access(by Agent, op string, i, n int, how manner) *agent {
 // touch judges an access of the elements i to i+n-1, by an agent that has begun it.
 func (a *Array[T]) touch(g *agent, op string, i, n int, how manner) {
 	if i < 0 || n < 0 || i > a.n-n {
-		g.fail(RuleShared, "%s of %s, which has %d", numbers(i, i+n-1), a.decl.name(), a.n)
+		rule := RuleShared
+		if a.inGlobal() {
+			rule = RuleGlobal
+		}
+		g.fail(rule, "%s of %s, which has %d", numbers(i, i+n-1), a.decl.name(), a.n)
 	}
-	g.reach(a.cta)
+	if !a.inGlobal() {
+		g.reach(a.cta)
+	}
 	size := sizeof[T]()
-	if g.cta.banks != nil && g.cta == a.cta && how&combines == 0 && (n == 1 || g.lanes == 1) {
+	if g.cta.banks != nil && g.cta == a.memory.cta && how&combines == 0 && (n == 1 || g.lanes == 1) {
 		p := pipeLoad
 		if how&writes != 0 {
 			p = pipeStore
@@ -168,19 +193,19 @@ func (a *Array[T]) touch(g *agent, op string, i, n int, how manner) {
 		g.banked(op, a.decl, a.offset+i*size, n*size, n == 1, p)
 	}
 	if h := g.run.history; h != nil {
-		g.access(a.cta, a.offset+i*size, n*size, h.note(g.mark(), op, how))
+		g.access(a.memory, a.offset+i*size, n*size, h.note(a.memory, g.mark(), op, how))
 	}
 }
 
 // Bytes returns the memory itself. No check sees what is done with it.
 func (a *Array[T]) Bytes() []byte {
-	a.cta.bare(a.offset, a.Size())
+	a.memory.bare(a.offset, a.Size())
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(a.data))), a.Size())
 }
 
 // Elements returns the memory itself. No check sees what is done with it.
 func (a *Array[T]) Elements() []T {
-	a.cta.bare(a.offset, a.Size())
+	a.memory.bare(a.offset, a.Size())
 	return a.data
 }
 
@@ -188,7 +213,7 @@ func (a *Array[T]) Elements() []T {
 // a swizzle's span, as a tensor load with that swizzle writes them. The next step of K in
 // the same rows begins 32 bytes further; see [wgmma.KMajor]. It panics without a swizzle:
 // such an operand is a [wgmma.Descriptor] with offsets of its own. So it does if the array is a
-// peer's, which no instruction reads.
+// peer's, or lies in global memory, which no instruction reads.
 func (a *Array[T]) KMajor(s tile.Swizzle) wgmma.Descriptor {
 	return wgmma.KMajor(a.operand("KMajor"), s)
 }
@@ -206,6 +231,7 @@ func (a *Array[T]) MNMajor(s tile.Swizzle, block ...int) wgmma.Descriptor {
 
 // operand returns the address for a descriptor, which means that of the CTA whose warpgroup has it.
 func (a *Array[T]) operand(what string) int {
+	a.shared(what)
 	if a.cta != a.home {
 		panic(fmt.Sprintf("sm: %s of %s of CTA %v, which is a peer's: wgmma reads the CTA's own shared memory",
 			what, a.decl.name(), a.cta.idx))

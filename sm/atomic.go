@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"unsafe"
+
+	"example.com/leafhopper/internal/race"
 )
 
 // Integer is what integer atomics are of.
@@ -16,9 +18,15 @@ type Integer interface {
 // Number is what can be added, exchanged and compared.
 type Number interface{ Integer | ~float32 | ~float64 }
 
-// AtomicAdd adds v. Sums of float32 keep subnormals, and a NaN is 0x7fffffff.
+// AtomicAdd adds v. Sums of float32 in shared memory keep subnormals; in global memory these are zeros of their sign,
+// operands and sum (PTX atom.add.f32). A NaN of float32 is 0x7fffffff, of float64 the first that is added, made quiet
+// in shared memory, or in global memory v before what was there.
 func AtomicAdd[T Number](t *Thread, a *Array[T], v T) (old T) {
-	return modify(t, a, "AtomicAdd", writes, func(old T) T { return sum(old, v) })
+	add := sum[T]
+	if a.inGlobal() {
+		add = sumGlobal[T]
+	}
+	return modify(t, a, "AtomicAdd", writes, func(old T) T { return add(old, v) })
 }
 
 // AtomicSub subtracts v.
@@ -96,29 +104,27 @@ func AtomicStore[T Number](t *Thread, a *Array[T], v T) {
 	modify(t, a, "AtomicStore", writes|sets, func(T) T { return v })
 }
 
-// AtomicAddGlobal adds v to a float in global memory, which no check sees, and returns what it was before. Unlike
-// [AtomicAdd] it has subnormal float32 be zeros of their sign, operands and sum (PTX atom.add.f32), and of a NaN of
-// float64, v first, all bits. Go's sync/atomic has the integers.
-func AtomicAddGlobal[T ~float32 | ~float64](t *Thread, p *T, v T) (old T) {
-	if t.cta.launch.state.Load() != stateFree {
-		t.enter("AtomicAddGlobal")
+// sumGlobal is sum in global memory.
+func sumGlobal[T Number](x, y T) T {
+	switch {
+	case !isFloat[T]():
+	case unsafe.Sizeof(x) == 4:
+		return flush(sum(flush(x), flush(y)))
+	case y != y:
+		return y
+	case x != x:
+		return x
 	}
-	old, _ = swap(p, func(old T) T {
-		switch {
-		case unsafe.Sizeof(v) == 4:
-			return flush(sum(flush(old), flush(v)))
-		case v != v:
-			return v
-		case old != old:
-			return old
-		}
-		return sum(old, v)
-	})
-	return old
+	return sum(x, y)
+}
+
+func isFloat[T Number]() bool {
+	var one T = 1
+	return one/2 != 0
 }
 
 // flush returns a zero for a subnormal float32.
-func flush[T ~float32 | ~float64](v T) T {
+func flush[T Number](v T) T {
 	if math.Abs(float64(v)) < 0x1p-126 {
 		return T(math.Copysign(0, float64(v)))
 	}
@@ -172,14 +178,14 @@ func modify[T Number](t *Thread, a *Array[T], op string, how manner, f func(old 
 	if len(a.data) == 0 || a.offset%size != 0 || a.watched(t) {
 		t.enterBelow(op)
 		if a.offset%size != 0 {
-			t.fail(RuleAlignment, "%s: an atomic of %d bytes, at address %d", a.cta.where(&t.agent, a.offset, a.offset+size),
-				size, a.offset)
+			t.fail(RuleAlignment, "%s: an atomic of %d bytes, at address %d",
+				a.first(t), size, a.offset)
 		}
 		if size == 8 {
 			how |= wide
 		}
 		a.touch(&t.agent, op, 0, 1, how&^looks|generic|combines)
-		if t.cta.banks != nil && t.cta == a.cta {
+		if t.cta.banks != nil && t.cta == a.memory.cta {
 			t.banked(op, a.decl, a.offset, size, true, pipeOf[T](op, how))
 		}
 	}
@@ -187,7 +193,7 @@ func modify[T Number](t *Thread, a *Array[T], op string, how manner, f func(old 
 	switch r := t.run; {
 	case changed:
 		r.polls = 0
-		r.cta.cluster.altered()
+		a.memory.altered(r.cta.cluster)
 	case how&looks == 0:
 		r.polls = 0
 	case r.again(look{unsafe.Pointer(&a.data[0]), toBits(old)}):
@@ -196,14 +202,23 @@ func modify[T Number](t *Thread, a *Array[T], op string, how manner, f func(old 
 			r.pass()
 			break
 		}
-		what := a.cta.where(&t.agent, a.offset, a.offset+size)
-		if r.history != nil && uint32(a.cta.cells[a.offset]) == nobody {
+		what := a.first(t)
+		if r.history != nil && a.memory.unwritten(a.offset) {
 			what += unwrittenText + ","
 		}
 		r.waits = unchanged(fmt.Sprintf("%s to change from %v", what, old))
 		r.doze(nil, pollPause, true)
 	}
 	return old
+}
+
+// first says what the kernel calls the first element, for t.
+func (a *Array[T]) first(t *Thread) string {
+	end := a.offset + sizeof[T]()
+	if a.inGlobal() {
+		return a.decl.elements(a.offset, end)
+	}
+	return a.memory.where(&t.agent, a.offset, end)
 }
 
 // pipeOf returns the way of an atomic. What is none of the hardware's is a loop, which nobody knows the length of.
@@ -216,7 +231,7 @@ func pipeOf[T Number](op string, how manner) pipe {
 		return pipeStore
 	case op == "AtomicCAS":
 		return pipeCAS
-	case op == "AtomicExch" || unsafe.Sizeof(one) == 4 && one/2 == 0:
+	case op == "AtomicExch" || unsafe.Sizeof(one) == 4 && !isFloat[T]():
 		return pipeAtom
 	}
 	return pipeNone
@@ -246,10 +261,16 @@ type unchanged string
 
 func (u unchanged) missing(uint64) string { return string(u) }
 
-// altered counts a change by an atomic: agents of the cluster that doze have to look again.
-func (c *cluster) altered() {
+// altered counts a change of m by an atomic of an agent of c: agents that doze have to look again, those of all
+// clusters at global memory.
+func (m *memory) altered(c *cluster) {
 	c.progressed()
-	if s := c.launch.turns(); s != nil {
+	if m.cta == nil {
+		race.Hide()
+		m.launch.settled.Add(1)
+		race.Show()
+	}
+	if s := m.launch.turns(); s != nil {
 		s.rouse()
 	}
 }
@@ -257,10 +278,10 @@ func (c *cluster) altered() {
 // rouse lets those go on that doze over an atomic.
 func (s *scheduler) rouse() {
 	s.dozing = slices.DeleteFunc(s.dozing, func(r *runner) bool {
-		_, ok := r.waits.(unchanged)
-		if ok {
+		if r.looks() {
 			s.turns = append(s.turns, r)
+			return true
 		}
-		return ok
+		return false
 	})
 }

@@ -10,11 +10,13 @@ import (
 )
 
 // atomically launches one thread with an element of shared memory that begins as v, and returns what f makes of it.
-func atomically[T any](t *testing.T, v T, f func(t *sm.Thread, a *sm.Array[T])) (after T) {
+func atomically[T any](
+	t *testing.T, place func(b *sm.Block) *sm.Array[T], v T, f func(t *sm.Thread, a *sm.Array[T]),
+) (after T) {
 	t.Helper()
 	for _, m := range modes[:2] {
 		err := launch(t, in(m, block(1)), func(b *sm.Block) {
-			a := sm.Shared[T](b, 3, 16)
+			a := place(b)
 			b.Threads(func(t *sm.Thread) {
 				for i := range 3 {
 					a.Store(t, i, v)
@@ -30,14 +32,19 @@ func atomically[T any](t *testing.T, v T, f func(t *sm.Thread, a *sm.Array[T])) 
 	return after
 }
 
+func inShared[T any](b *sm.Block) *sm.Array[T] { return sm.Shared[T](b, 3, 16) }
+func inGlobal[T any](b *sm.Block) *sm.Array[T] { return sm.Global(b, make([]T, 3)) }
+
 // atomicCase checks what an atomic returns and leaves behind.
 func atomicCase[T sm.Number](t *testing.T, name string, before, after T, f func(t *sm.Thread, a *sm.Array[T]) T) {
 	t.Helper()
 	bits := func(v T) string { return fmt.Sprintf("%v (%x)", v, v) }
-	var old T
-	got := atomically(t, before, func(t *sm.Thread, a *sm.Array[T]) { old = f(t, a) })
-	if bits(got) != bits(after) || bits(old) != bits(before) {
-		t.Errorf("%s of %v: %s, returns %s, want %s", name, before, bits(got), bits(old), bits(after))
+	for _, place := range []func(b *sm.Block) *sm.Array[T]{inShared[T], inGlobal[T]} {
+		var old T
+		got := atomically(t, place, before, func(t *sm.Thread, a *sm.Array[T]) { old = f(t, a) })
+		if bits(got) != bits(after) || bits(old) != bits(before) {
+			t.Errorf("%s of %v: %s, returns %s, want %s", name, before, bits(got), bits(old), bits(after))
+		}
 	}
 }
 
@@ -98,11 +105,8 @@ func TestAtomicFloats(t *testing.T) {
 		{math.Float32frombits(0xffc00001), 1, math.Float32frombits(0x7fffffff), math.Float32frombits(0x7fffffff)},
 	} {
 		var old, was float32
-		sum := c.before
-		got := atomically(t, c.before, func(t *sm.Thread, a *sm.Array[float32]) {
-			old, sum = sm.AtomicAdd(t, a, c.add), c.before
-			was = sm.AtomicAddGlobal(t, &sum, c.add)
-		})
+		got := atomically(t, inShared, c.before, func(t *sm.Thread, a *sm.Array[float32]) { old = sm.AtomicAdd(t, a, c.add) })
+		sum := atomically(t, inGlobal, c.before, func(t *sm.Thread, a *sm.Array[float32]) { was = sm.AtomicAdd(t, a, c.add) })
 		bits := math.Float32bits
 		if bits(got) != bits(c.shared) || bits(sum) != bits(c.global) {
 			t.Errorf("%v + %v: %v (%x), in global memory %v (%x), want %v and %v", c.before, c.add,
@@ -112,11 +116,10 @@ func TestAtomicFloats(t *testing.T) {
 			t.Errorf("%v + %v returns %v and %v", c.before, c.add, old, was)
 		}
 	}
-	atomicCase(t, "add", 0.5, 0.75, func(t *sm.Thread, a *sm.Array[float64]) float64 {
-		sum := math.SmallestNonzeroFloat64
-		sm.AtomicAddGlobal(t, &sum, math.SmallestNonzeroFloat64)
-		assert(sum == 2*math.SmallestNonzeroFloat64, "%v in global memory", sum)
-		return sm.AtomicAdd(t, a, 0.25)
+	const least = math.SmallestNonzeroFloat64
+	atomicCase(t, "add", 0.5, 0.75, func(t *sm.Thread, a *sm.Array[float64]) float64 { return sm.AtomicAdd(t, a, 0.25) })
+	atomicCase(t, "add", least, 2*least, func(t *sm.Thread, a *sm.Array[float64]) float64 {
+		return sm.AtomicAdd(t, a, least)
 	})
 	atomicCase(t, "exch", 1, inf, func(t *sm.Thread, a *sm.Array[float32]) float32 { return sm.AtomicExch(t, a, inf) })
 }

@@ -53,9 +53,10 @@ func (b *Barrier) of(a *agent) *mbar {
 	return m
 }
 
-// comesAfter reports a use of the barrier by one who has not been told of another.
+// comesAfter reports a use of the barrier by one who has not been told of another. Who is of another cluster has no use
+// of it at all.
 func (m *mbar) comesAfter(a *agent, e *event) {
-	if h := a.run.history; h != nil && e.count > 0 && !h.after(e) {
+	if h := a.run.history; h != nil && e.in == h.order.cluster && e.count > 0 && !h.after(e) {
 		a.fail(RuleBarrier, "%s: not ordered after the %s by %v%s", m.nameFor(a), e.op, e.mark, e.lacks(a))
 	}
 }

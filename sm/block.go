@@ -34,7 +34,7 @@ func (b *Block) ClusterSize() int { return len(b.cta.cluster.ctas) }
 
 // cta is a CTA of a resident cluster, used for one of the grid after another.
 type cta struct {
-	launch  *launch
+	memory  // shared
 	cluster *cluster
 	rank    int
 	idx     Dim3
@@ -47,10 +47,9 @@ type cta struct {
 	running atomic.Int64 // agents that have not ended
 	threads atomic.Int64 // of all agents, once they are started
 
-	memory   sync.Once
+	made     sync.Once // mem
 	mem      *tile.Shared
 	used     int          // bytes of it, barriers included
-	declared *declaration // the last
 	layout   []placed     // of what it has declared, if it is not alone
 	mu       sync.RWMutex // guards barriers; who reads them orders nobody
 	barriers []*mbar
@@ -68,7 +67,6 @@ type cta struct {
 	mma   [MaxThreads / warpSize]mma.Warp
 	wgmma [MaxThreads / groupSize]*wgmma.Warpgroup // nil until it is needed
 
-	cells []cell // of the bytes of mem, under Check
 	known uint32 // the component by which others know that it has begun
 	peers peers
 	told  meeting // of those who have executed a ThreadFence
@@ -100,7 +98,7 @@ func (c *cta) block() *Block {
 
 // shared returns the CTA's shared memory. Peers may ask for it before the CTA does.
 func (c *cta) shared() *tile.Shared {
-	c.memory.Do(func() {
+	c.made.Do(func() {
 		var err error
 		if c.mem, err = tile.NewShared(MaxSharedBytes); err != nil {
 			panic(err)
@@ -163,11 +161,11 @@ func Shared[T any](b *Block, n, align int) *Array[T] {
 	}
 	offset := c.reserve(n*size, max(align, t.Align()))
 	c.keep("Shared", offset, size, n)
-	a := &Array[T]{cta: c, home: c, offset: offset, n: n, decl: c.declared, data: elements[T](c, offset, n)}
+	data := elements[T](c, offset, n)
 	if c.launch.Check {
-		fillNaN(a.data)
+		fillNaN(data)
 	}
-	return a
+	return &Array[T]{cta: c, home: c, memory: &c.memory, offset: offset, n: n, decl: c.declared, data: data}
 }
 
 // keep notes a declaration, by a call of that name, of n elements of size bytes.
@@ -298,7 +296,7 @@ func (c *cta) exit() {
 		c.blame(f.by.site, RuleExit, "the %v is still on its way: nobody has waited for all of its bytes%s", f, why)
 	}
 	c.registers.exit(c)
-	c.unwritten()
+	c.checkUnwritten()
 	c.depart()
 }
 

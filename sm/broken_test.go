@@ -86,5 +86,6 @@ func twins() (all []twin) {
 	all = append(all, clusterTwins()...)
 	all = append(all, gridTwins()...)
 	all = append(all, orderTwins()...)
+	all = append(all, globalTwins()...)
 	return append(all, exitTwins()...)
 }

@@ -50,7 +50,8 @@ func LoadBulk[T any](t *Thread, dst *Array[T], src []T, bar *Barrier) {
 	t.holds(r, "destination", len(from.Bytes))
 	b := t.bar(bar, r.cta)
 	t.arriving(b)
-	t.issuing.into = area{cta: r.cta, at: r.offset, n: len(from.Bytes)}
+	t.issuing.from = t.outside(from, 0)
+	t.issuing.into = area{memory: r.memory, at: r.offset, n: len(from.Bytes)}
 	t.check(t.bulk.LoadBulk(r.cta.shared(), r.offset, from, 0, len(from.Bytes), b.b))
 }
 
@@ -63,7 +64,8 @@ func LoadBulkMulticast[T any](t *Thread, dst *Array[T], src []T, bar *Barrier, m
 	t.holds(r, "destination", len(from.Bytes))
 	for _, b := range t.receivers(mask, bar) {
 		t.arriving(b)
-		t.issuing.into = area{cta: b.cta, at: r.offset, n: len(from.Bytes)}
+		t.issuing.from = t.outside(from, 0)
+		t.issuing.into = area{memory: &b.cta.memory, at: r.offset, n: len(from.Bytes)}
 		t.check(t.bulk.LoadBulk(b.cta.shared(), r.offset, from, 0, len(from.Bytes), b.b))
 	}
 }
@@ -75,7 +77,8 @@ func StoreBulk[T any](t *Thread, dst []T, src *Array[T]) {
 	r := t.own(src, "source")
 	to := global(dst)
 	t.holds(r, "source", len(to.Bytes))
-	t.issuing.from = area{cta: r.cta, at: r.offset, n: len(to.Bytes)}
+	t.issuing.from = area{memory: r.memory, at: r.offset, n: len(to.Bytes)}
+	t.issuing.into = t.outside(to, writes)
 	t.check(t.bulk.StoreBulk(to, 0, r.cta.shared(), r.offset, len(to.Bytes)))
 }
 
@@ -89,7 +92,8 @@ func StoreReduceBulk[T any](t *Thread, op tile.ReduceOp, dst []T, src *Array[T])
 	if !r.typed {
 		t.fail(RuleBytes, "%T has no elements that a copy can combine", src)
 	}
-	t.issuing.from = area{cta: r.cta, at: r.offset, n: len(to.Bytes)}
+	t.issuing.from = area{memory: r.memory, at: r.offset, n: len(to.Bytes)}
+	t.issuing.into = t.outside(to, writes|combines)
 	t.check(t.bulk.ReduceBulk(to, 0, op, r.typ, r.cta.shared(), r.offset, len(to.Bytes)))
 }
 
@@ -138,8 +142,8 @@ func (t *Thread) exchange(dst, src Region, bar *Barrier) (to, from region, b *mb
 	if t.issuing.reads = true; from.bytes > 0 {
 		t.issuing.now = t.copies(t.issuing.now)
 	}
-	t.issuing.from = area{cta: from.cta, at: from.offset, n: from.bytes}
-	t.issuing.into = area{cta: to.cta, at: to.offset, n: from.bytes}
+	t.issuing.from = area{memory: from.memory, at: from.offset, n: from.bytes}
+	t.issuing.into = area{memory: to.memory, at: to.offset, n: from.bytes}
 	return to, from, b
 }
 
@@ -155,7 +159,7 @@ func StoreAsync[T any](t *Thread, dst *Array[T], v T, bar *Barrier) {
 	t.holds(r, "destination", len(bytes))
 	b := t.bar(bar, r.cta)
 	t.arriving(b)
-	t.issuing.into = area{cta: r.cta, at: r.offset, n: len(bytes)}
+	t.issuing.into = area{memory: r.memory, at: r.offset, n: len(bytes)}
 	t.check(t.bulk.StoreAsync(r.cta.shared(), r.offset, bytes, b.b))
 }
 
@@ -168,6 +172,6 @@ func ReduceAsync[T uint32 | int32 | uint64](t *Thread, op tile.ReduceOp, dst *Ar
 	t.holds(r, "destination", len(bytes))
 	b := t.bar(bar, r.cta)
 	t.arriving(b)
-	t.issuing.into = area{cta: r.cta, at: r.offset, n: len(bytes), how: combines}
+	t.issuing.into = area{memory: r.memory, at: r.offset, n: len(bytes), how: combines}
 	t.check(t.bulk.ReduceAsync(r.cta.shared(), r.offset, op, r.typ, bytes, b.b))
 }

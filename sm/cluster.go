@@ -87,7 +87,9 @@ func newCluster(l *launch) *cluster {
 	c := &cluster{launch: l, runners: map[*runner]struct{}{}}
 	c.ctas = make([]*cta, l.Cluster.Size())
 	for rank := range c.ctas {
-		c.ctas[rank] = &cta{launch: l, cluster: c, rank: rank}
+		own := &cta{cluster: c, rank: rank}
+		own.memory = memory{launch: l, cta: own}
+		c.ctas[rank] = own
 	}
 	return c
 }
@@ -106,7 +108,7 @@ func (c *cluster) reset(i int) {
 	c.fences = fences{}
 	c.told = meeting{}
 	if c.launch.Check {
-		c.order = newOrder(c.ctas)
+		c.order = newOrder(i+1, c.ctas)
 	}
 }
 

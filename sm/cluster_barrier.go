@@ -197,6 +197,7 @@ func (a *agent) GridSync() {
 	}
 	if int(l.full.Add(1)) == len(l.all) {
 		l.full.Store(0)
+		l.gather()
 		for _, c := range l.all {
 			c.grid.complete()
 		}

@@ -21,7 +21,7 @@ type copyOp struct {
 	arrival *arrival // at bar, if it is no copy
 	now     clock    // what the CTA knew when it issued it
 
-	from, into area      // shared memory that it reads and writes
+	from, into area      // memory that it reads and writes
 	event      *event    // of the latter, under Check
 	reads      bool      // shared memory of its CTA
 	issued     time.Time // if there is a trace
@@ -131,8 +131,11 @@ func (t *Thread) check(err error) {
 // operand returns a region that a copy reads or writes.
 func (t *Thread) operand(of Region, what string) region {
 	r := regionOf(of)
-	if r.cta == nil {
+	switch {
+	case r.memory == nil:
 		t.fail(RuleShared, "%s is nil", what)
+	case r.cta == nil:
+		t.fail(RuleShared, "%s is %s, in global memory, which copies take as a slice or by a tensor map", what, r.decl.name())
 	}
 	return r
 }
@@ -175,6 +178,16 @@ func (t *Thread) coords(at []int) []int32 {
 	return to
 }
 
+// tensor returns the box at coord of a tensor, which lies in global memory.
+func (t *Thread) tensor(box *tile.TensorMap, coord []int32, how manner) area {
+	return area{memory: &t.cta.launch.global, box: box, coord: coord, how: how}
+}
+
+// outside returns what a copy reads or writes of global memory.
+func (t *Thread) outside(data tile.Global, how manner) area {
+	return area{memory: &t.cta.launch.global, at: addressOf(data.Bytes), n: len(data.Bytes), how: how}
+}
+
 // fitsBox reports a box that is larger than its array.
 func (t *Thread) fitsBox(m *tile.TensorMap, r region, what string) {
 	if m != nil && m.SharedBytes() > r.bytes {
@@ -193,7 +206,8 @@ func (t *Thread) LoadTensor(dst Region, m TensorMap, bar *Barrier, coord ...int)
 	b := t.bar(bar, r.cta)
 	at := t.coords(coord)
 	t.arriving(b)
-	t.issuing.into = area{cta: r.cta, at: r.offset, box: box, origin: at}
+	t.issuing.from = t.tensor(box, at, 0)
+	t.issuing.into = area{memory: r.memory, at: r.offset, box: box, origin: at}
 	t.reads(m, b)
 	t.check(t.bulk.Load(r.cta.shared(), r.offset, box, at, b.b))
 }
@@ -211,7 +225,8 @@ func (t *Thread) LoadTensorMulticast(dst Region, m TensorMap, bar *Barrier, mask
 	t.reads(m, bars...)
 	for _, b := range bars {
 		t.arriving(b)
-		t.issuing.into = area{cta: b.cta, at: r.offset, box: box, origin: at}
+		t.issuing.from = t.tensor(box, at, 0)
+		t.issuing.into = area{memory: &b.cta.memory, at: r.offset, box: box, origin: at}
 		t.check(t.bulk.Load(b.cta.shared(), r.offset, box, at, b.b))
 	}
 }
@@ -245,7 +260,8 @@ func (t *Thread) StoreTensor(m TensorMap, src Region, coord ...int) {
 	r, box := t.own(src, "source"), t.through(m)
 	t.fitsBox(box, r, "source")
 	at := t.coords(coord)
-	t.issuing.from = area{cta: r.cta, at: r.offset, box: box, coord: at}
+	t.issuing.from = area{memory: r.memory, at: r.offset, box: box, coord: at}
+	t.issuing.into = t.tensor(box, at, writes)
 	t.reads(m)
 	t.check(t.bulk.Store(box, at, r.cta.shared(), r.offset))
 }
@@ -257,7 +273,8 @@ func (t *Thread) ReduceTensor(op tile.ReduceOp, m TensorMap, src Region, coord .
 	r, box := t.own(src, "source"), t.through(m)
 	t.fitsBox(box, r, "source")
 	at := t.coords(coord)
-	t.issuing.from = area{cta: r.cta, at: r.offset, box: box, coord: at}
+	t.issuing.from = area{memory: r.memory, at: r.offset, box: box, coord: at}
+	t.issuing.into = t.tensor(box, at, writes|combines)
 	t.reads(m)
 	t.check(t.bulk.Reduce(box, op, at, r.cta.shared(), r.offset))
 }
@@ -275,6 +292,7 @@ func (t *Thread) CommitGroup() {
 	t.use("CommitGroup")
 	t.bulk.CommitGroup()
 	t.bulks.close()
+	t.written.close()
 }
 
 // WaitGroup waits until at most the n latest bulk groups of the thread are pending: what the
@@ -284,6 +302,7 @@ func (t *Thread) WaitGroup(n int) {
 	t.checkGroups(n)
 	t.bulk.WaitGroup(n)
 	t.bulks.wait(t.run.history, n)
+	t.written.wait(t.run.history, n)
 	t.settle()
 }
 

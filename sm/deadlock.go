@@ -138,9 +138,15 @@ func (l *launch) deadlock(clusters ...*cluster) {
 	if ended := int(agents) - len(waiting); ended > 0 {
 		detail = fmt.Sprintf("%d of %d agents wait, the others have ended", len(waiting), agents)
 	}
+	if n := l.clusters - int(l.started.Load()); n > 0 && slices.ContainsFunc(waiting, (*runner).looks) {
+		detail += fmt.Sprintf("; %d of %d clusters have yet to begin, for which Config.Resident has no room", n, l.clusters)
+	}
 	first := waiting[0]
 	first.stop(first.self, &Fault{Rule: RuleDeadlock, Detail: detail, Waits: report(waiting)})
 }
+
+// looks reports whether r loops over an atomic.
+func (r *runner) looks() bool { _, ok := r.waits.(unchanged); return ok }
 
 // report describes what runners, sorted, wait for: those that wait for the same at the same place together, those for
 // grid.sync of several CTAs.

@@ -40,7 +40,7 @@
 //
 // # Atomics
 //
-// An atomic is of the first element of a view of shared memory, a peer's too, and returns what that was before:
+// An atomic is of the first element of a view of memory, shared, a peer's or global, and returns what that was before:
 //
 //	old := sm.AtomicAdd(t, bins.At(i), 1)
 //
@@ -50,6 +50,18 @@
 // AtomicCAS or AtomicExch that changes nothing, and finds the same 50,000 times on end while nobody in its cluster
 // changes anything by atomics, waits, under Check after 5,000 times and 50,000 of the cluster. If all agents wait, that
 // is a deadlock.
+//
+// # Global memory
+//
+// Global memory is Go's: slices, which copies and tensor maps take as they are. What agents of several CTAs hand each
+// other in it, flags, partial sums and tiles, they access by an [Array] of [Global]:
+//
+//	sums, ready := sm.Global(b, partial), sm.Global(b, flags)
+//	…
+//	for sm.AtomicLoad(t, ready.At(i)) == 0 { // if nobody sets it: a deadlock
+//	}
+//	t.ThreadFence(sm.ScopeDevice) // without it, under Check: a race
+//	v := sums.Load(t, i)
 //
 // # Tensor maps
 //
@@ -69,7 +81,7 @@
 // written; the rules of wgmma about registers and operands in use are checked. [Explore] runs
 // many seeds, and shortens the schedule of a fault to the switches that matter.
 //
-// With Check, too, accesses of shared memory by [Array], copies and wgmma are judged by what orders them, whatever they
+// With Check, too, accesses of memory by [Array], copies and wgmma are judged by what orders them, whatever they
 // find there ([RuleRace] and the rules after it). What orders them are the operations of this package, as PTX has it: a
 // copy's end is known to who has waited for its phase or group, and to those that it tells. An access by
 // [Array.Elements] or [Array.Bytes] is not seen, and memory that somebody has got in this way counts
@@ -117,16 +129,16 @@ package sm
 //	deadlock, stop, fault              why a launch ends: nobody can go on, the context has ended, a fault
 //	site, frames_*                     lines of code; the stack and the goroutine that an operation is called on
 //	schedule, flight, switch, explore  under Check: who has the turn, copies under way, and the order that a fault takes
-//	array, atomic, matrix              accesses of shared memory; ldmatrix, stmatrix, mma.sync and mma.sp
+//	array, memory, atomic, matrix      accesses of shared and global memory; ldmatrix, stmatrix, mma.sync and mma.sp
 //	barrier, mbar, pipeline            the operations of mbarriers, and what each of them is; cuda::pipeline
 //	named, cluster_barrier             __syncthreads and barrier.sync; barrier.cluster and grid.sync
 //	warp, shuffle, registers           what lanes do together; setmaxnreg
 //	copy, bulk, memcpy, arrive_async   copies by the TMA, of tensors and bytes; cp.async, and what arrives behind it
 //	tma_descriptor, mma                tensor maps that a kernel changes; wgmma
 //	peer                               in either mode: what a CTA does to others' memory comes before they end
-//	order                              under Check: who knows what of whom, by vector clocks
-//	order_shadow, _async, _layout      and by them accesses of shared memory, by copies and wgmma too, whose operands
-//	                                   have the layout of what was loaded
+//	order, order_abroad                under Check: who knows what of whom, by vector clocks, in one cluster and others
+//	order_shadow, _async, _layout      and by them accesses of memory, by copies and wgmma too, whose operands have the
+//	                                   layout of what was loaded
 //	order_phase, _descriptor, _report  phases of mbarriers, tensor maps; what is said of what is wrong
 //	trace, banks, wavefronts           when it all was, and what shared memory took
 //

@@ -77,9 +77,9 @@ func ExampleExplore() {
 
 // Threads count by atomics, in shared memory first; the bins of all blocks add up in global memory.
 func ExampleAtomicAdd() {
-	text, total := []byte("atomics order nothing"), make([]float32, 26)
+	text, total := []byte("atomics order nothing"), make([]int32, 26)
 	err := sm.Launch(context.Background(), sm.Config{Grid: sm.Dim3{X: 2}, Block: sm.Dim3{X: 32}}, func(b *sm.Block) {
-		bins := sm.Shared[int32](b, 26, 16)
+		bins, all := sm.Shared[int32](b, 26, 16), sm.Global(b, total)
 		b.Threads(func(t *sm.Thread) {
 			if t.Rank() < 26 {
 				bins.Store(t, t.Rank(), 0)
@@ -92,12 +92,49 @@ func ExampleAtomicAdd() {
 			}
 			t.SyncThreads() // or the loads would race with the atomics
 			if t.Rank() < 26 {
-				sm.AtomicAddGlobal(t, &total[t.Rank()], float32(bins.Load(t, t.Rank())))
+				sm.AtomicAdd(t, all.At(t.Rank()), bins.Load(t, t.Rank()))
 			}
 		})
 	})
 	fmt.Println(err, total['o'-'a'], total['t'-'a'])
 	// Output: <nil> 3 2
+}
+
+// CTAs share K and add their partial sums one after the other, by a semaphore in global memory. What if one forgets that
+// a flag orders nothing by itself?
+func ExampleGlobal() {
+	c, turn := make([]float32, 4), make([]uint32, 1)
+	splitK := func(scope sm.Scope) sm.Kernel {
+		return func(b *sm.Block) {
+			sums, semaphore := sm.Global(b, c), sm.Global(b, turn)
+			b.Threads(func(t *sm.Thread) {
+				if t.Rank() == 0 {
+					for sm.AtomicLoad(t, semaphore) != uint32(b.Idx.X) {
+					}
+					t.ThreadFence(scope)
+				}
+				t.SyncThreads()
+				sums.Store(t, t.Rank(), sums.Load(t, t.Rank())+float32(b.Idx.X))
+				t.SyncThreads()
+				if t.Rank() == 0 {
+					t.ThreadFence(scope)
+					sm.AtomicAdd(t, semaphore, 1)
+				}
+			})
+		}
+	}
+	cfg := sm.Config{Grid: sm.Dim3{X: 3}, Block: sm.Dim3{X: 4}, Cooperative: true, Check: true, Reset: func() {
+		clear(c)
+		clear(turn)
+	}}
+	fmt.Println(sm.Launch(context.Background(), cfg, splitK(sm.ScopeDevice)), c)
+	var fault *sm.Fault
+	if err := sm.Launch(context.Background(), cfg, splitK(sm.ScopeBlock)); errors.As(err, &fault) {
+		fmt.Printf("%v: %s by CTA %v\n", fault.Rule, fault.Op, fault.CTA)
+	}
+	// Output:
+	// <nil> [3 3 3 3]
+	// race: Load by CTA (1,0,0)
 }
 
 // A sum over a block: each warp's by shuffles, and that of the warps' sums by the first warp.

@@ -36,6 +36,8 @@ const (
 	// others once they know that it has begun, which is found under Check (CUDA C++ Programming
 	// Guide, distributed shared memory).
 	RuleShared
+	// RuleGlobal: a [Global] holds no pointers, and is accessed in bounds.
+	RuleGlobal
 	// RuleStart: a kernel starts its agents once, over ranges of its block.
 	RuleStart
 	// RuleWGMMA: wgmma.mma_async is issued and waited for as PTX 9.7.15 defines it.
@@ -54,11 +56,11 @@ const (
 	RuleSource
 	// RuleResult: [Config.Verify] finds nothing wrong.
 	RuleResult
-	// RuleRace: of two accesses of the same byte of shared memory, one of which writes it, if only what is there,
-	// one comes after the other by what the program orders (PTX 8.7.1, data races; 8.9, causality order). It is
+	// RuleRace: of two accesses of the same byte of shared memory, or of a [Global], one of which writes it, if only what
+	// is there, one comes after the other by what the program orders (PTX 8.7.1, data races; 8.9, causality order). It is
 	// known under Check, as are those below.
 	RuleRace
-	// RuleProxy: a fence.proxy.async comes between what writes shared memory in the generic proxy and a copy or
+	// RuleProxy: a fence.proxy.async comes between what writes memory in the generic proxy and a copy or
 	// wgmma instruction that reads it (PTX 9.7.13.4; CUDA C++ Programming Guide, async proxy), and a release and an
 	// acquire of the tensormap proxy between what changes a map in global memory and a copy through it (9.7.13.16).
 	RuleProxy
@@ -85,6 +87,7 @@ var ruleText = [...]string{
 	RuleBarrier:   "mbarrier",
 	RuleSync:      "barrier",
 	RuleShared:    "shared memory",
+	RuleGlobal:    "global memory",
 	RuleStart:     "start of agents",
 	RuleWGMMA:     "wgmma",
 	RuleMMA:       "mma",

@@ -138,6 +138,7 @@ type launch struct {
 
 	started atomic.Int64 // clusters
 	active  atomic.Int64 // of all clusters, those that can go on
+	global  memory       // that Arrays are of
 	all     []*cluster   // that run one of the grid after another
 	full    atomic.Int64 // of a cooperative launch, those of which all threads have come to GridSync
 	settled atomic.Int64 // counts ends and waits of runners, but for those that doze
@@ -161,8 +162,10 @@ func newLaunch(cfg Config, kernel Kernel) (*launch, error) {
 	}
 	l.inGrid = Dim3{cfg.Grid.X / cfg.Cluster.X, cfg.Grid.Y / cfg.Cluster.Y, cfg.Grid.Z / cfg.Cluster.Z}
 	l.clusters = l.inGrid.Size()
+	l.global.launch = l
 	if cfg.Check {
 		l.sched = newScheduler(l)
+		l.global.known = newGlobalShadow()
 	}
 	if cfg.Check || cfg.Banks != nil {
 		l.become(stateWatched)

@@ -123,14 +123,14 @@ func (w *Warp) rows(mem *matrices, row func(lane int) Region, n int, how manner)
 	if h == nil {
 		return rows
 	}
-	number := h.note(k, w.run.op, how)
+	number := h.note(&w.cta.memory, k, w.run.op, how)
 	for lane, from := range at[:len(rows)] {
 		for other := range lane {
 			if how&writes != 0 && at[other] == from {
 				w.fail(RuleRace, "lanes %d and %d store the same row, %s", other, lane, w.cta.where(&w.agent, from, from+rowBytes))
 			}
 		}
-		w.access(w.cta, from, rowBytes, number)
+		w.access(&w.cta.memory, from, rowBytes, number)
 	}
 	return rows
 }
@@ -139,8 +139,10 @@ func (w *Warp) rows(mem *matrices, row func(lane int) Region, n int, how manner)
 func (w *Warp) row(r Region, lane int) int {
 	g := regionOf(r)
 	switch {
-	case g.cta == nil:
+	case g.memory == nil:
 		w.fail(RuleShared, "the row of lane %d is nil", lane)
+	case g.cta == nil:
+		w.fail(RuleShared, "the row of lane %d lies in global memory; ldmatrix and stmatrix have only shared memory", lane)
 	case g.cta != w.cta:
 		w.fail(RuleShared, "the row of lane %d lies in CTA %v; ldmatrix and stmatrix have only the CTA's own shared memory",
 			lane, g.cta.idx)

@@ -104,10 +104,12 @@ func MemcpyAsync[T any](a Agent, dst *Array[T], src []T, to Completion) {
 		}
 		r = dst.region()
 	}
-	bytes := global(src).Bytes
-	into := area{cta: r.cta, at: r.offset, n: len(bytes), how: generic} // cp.async is in its proxy
+	from := global(src)
+	bytes := from.Bytes
+	into := area{memory: r.memory, at: r.offset, n: len(bytes), how: generic} // cp.async is in its proxy
+	outside := t.outside(from, generic)
 	if to == nil {
-		t.issuing.into = into
+		t.issuing.from, t.issuing.into = outside, into
 		t.check(t.bulk.CopyAsync(r.cta.shared(), r.offset, bytes, nil))
 		return
 	}
@@ -115,7 +117,7 @@ func MemcpyAsync[T any](a Agent, dst *Array[T], src []T, to Completion) {
 	t.beside(m, r.cta)
 	m.expect(g, len(bytes))
 	t.arriving(m)
-	t.issuing.into = into
+	t.issuing.from, t.issuing.into = outside, into
 	t.check(t.bulk.CopyAsync(r.cta.shared(), r.offset, bytes, m.b))
 }
 

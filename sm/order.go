@@ -11,8 +11,12 @@ import "slices"
 // Beside it goes a second clock, of what of that a fence.proxy.async has come after: PTX 8.9, proxy-preserved base
 // causality order.
 
-// A vector is a clock, by component. It does not change once others have it; nil is that of who knows nothing.
-type vector struct{ at []uint32 }
+// A vector is a clock, by component of the agent's cluster, and what is known of others. It does not change once others
+// have it; nil is that of who knows nothing.
+type vector struct {
+	at     []uint32
+	abroad *abroad
+}
 
 func (v *vector) of(component uint32) uint32 {
 	if v == nil || int(component) >= len(v.at) {
@@ -32,7 +36,8 @@ func join(v, w *vector) *vector {
 	if len(v.at) < len(w.at) {
 		v, w = w, v
 	}
-	less, more := false, len(v.at) > len(w.at) // v than w
+	known := v.abroad.join(w.abroad)
+	less, more := known != v.abroad, len(v.at) > len(w.at) || known != w.abroad // v than w
 	for i, n := range w.at {
 		less = less || v.at[i] < n
 		more = more || v.at[i] > n
@@ -43,7 +48,7 @@ func join(v, w *vector) *vector {
 	case !more:
 		return w
 	}
-	both := &vector{slices.Clone(v.at)}
+	both := &vector{slices.Clone(v.at), known}
 	for i, n := range w.at {
 		both.at[i] = max(both.at[i], n)
 	}
@@ -54,11 +59,16 @@ func join(v, w *vector) *vector {
 type history struct {
 	order        *order
 	seen, fenced *vector
-	own          []count   // first of its accesses, then of groups
-	dirty        bool      // it has accessed something since own[0] was raised
-	recent       [4]uint32 // its last events, by the numbers that they had
-	numbered     int       // when the order had numbered them so often
-	atomic       judged    // its last
+	own          []count  // first of its accesses, then of groups
+	dirty        bool     // it has accessed something since own[0] was raised
+	trails       [2]trail // in shared memory, and in global
+}
+
+// A trail is an agent's last events in a shadow.
+type trail struct {
+	recent   [4]uint32 // by the numbers that they had
+	numbered int       // when the shadow had numbered them so often
+	atomic   judged
 }
 
 // A count is a component of who counts it: how much is over, and of that how much is fenced.
@@ -72,7 +82,7 @@ func (o *order) begin(c *cta) *vector {
 	c.known = o.component()
 	var known tally
 	known.set(c.known, 1)
-	return &vector{known.at}
+	return known.vector()
 }
 
 // newHistory returns what an agent knows that is about to start.
@@ -134,8 +144,24 @@ func (h *history) told(component, n uint32) bool {
 	return known
 }
 
+// over reports whether an event is known to be over, and whether a proxy fence came after.
+func (h *history) over(e *event) (known, fenced bool) {
+	if e.in == 0 || e.in == h.order.cluster {
+		return h.knows(e.component, e.count)
+	}
+	return h.seen.ofOther(e.in, e.component) >= e.count, h.fenced.ofOther(e.in, e.component) >= e.count
+}
+
 // after reports whether the agent knows that an event is over.
-func (h *history) after(e *event) bool { return h.told(e.component, e.count) }
+func (h *history) after(e *event) bool {
+	known, _ := h.over(e)
+	return known
+}
+
+// begun reports whether the agent knows that an event has begun.
+func (h *history) begun(e *event) bool {
+	return h.after(&event{in: e.in, component: e.issuer, count: e.issued})
+}
 
 // knowsAll reports whether all is known that a tally counts.
 func (h *history) knowsAll(t *tally) bool {
@@ -173,17 +199,27 @@ type meeting struct {
 
 // A tally is a vector that grows.
 type tally struct {
-	at   []uint32
-	last *vector // that has been added
+	at     []uint32
+	abroad *abroad
+	last   *vector // that has been added
 }
 
-func (t *tally) of(component uint32) uint32 { return (&vector{t.at}).of(component) }
+// vector returns what is not to grow any more, nil if it is nothing.
+func (t *tally) vector() *vector {
+	if t.at == nil && t.abroad == nil {
+		return nil
+	}
+	return &vector{t.at, t.abroad}
+}
+
+func (t *tally) of(component uint32) uint32 { return (&vector{at: t.at}).of(component) }
 
 func (t *tally) add(v *vector) {
 	if v == nil || v == t.last {
 		return
 	}
 	t.last = v
+	t.abroad = t.abroad.join(v.abroad)
 	t.reach(len(v.at) - 1)
 	for i, n := range v.at {
 		t.at[i] = max(t.at[i], n)
@@ -232,9 +268,7 @@ func (m *meeting) complete() {
 		return
 	}
 	for i := range m.coming {
-		if m.over[i] = nil; m.coming[i].at != nil {
-			m.over[i] = &vector{m.coming[i].at}
-		}
+		m.over[i] = m.coming[i].vector()
 	}
 	m.coming, m.arrivals = [2]tally{}, 0
 	m.in, m.out = [2]*vector{}, [2]*vector{}

@@ -5,10 +5,10 @@ import (
 	"example.com/leafhopper/wgmma"
 )
 
-// An area is shared memory that a copy reads or writes: n bytes or, with a box, those that a store of it to coord reads
-// or, without coord, that a load of it from origin writes.
+// An area is memory that a copy reads or writes: n bytes or, with a box, of shared memory those that a store of it to
+// coord reads or, without coord, that a load of it from origin writes, and of global memory those of the box at coord.
 type area struct {
-	cta           *cta
+	*memory
 	at, n         int
 	box           *tile.TensorMap
 	coord, origin []int32
@@ -17,9 +17,15 @@ type area struct {
 
 // spans calls f for the ranges of the area.
 func (r *area) spans(f func(lo, hi int)) {
-	if r.box == nil {
+	switch {
+	case r.box == nil:
 		f(r.at, r.at+r.n)
-	} else {
+	case r.cta == nil:
+		r.box.GlobalSpans(r.coord, r.how&writes != 0, func(b []byte) {
+			at := addressOf(b)
+			f(at, at+len(b))
+		})
+	default:
 		r.box.Spans(r.at, r.coord, f)
 	}
 }
@@ -51,11 +57,10 @@ func (t *Thread) orders(c *copyOp) {
 	if h == nil {
 		return
 	}
-	o := h.order
 	e := event{mark: c.by, op: c.op}
 	switch m := c.bar; {
 	case m != nil:
-		e.component, e.count = m.end(o)
+		e.component, e.count = m.end(h.order)
 		e.bar, e.phase = m, m.phase
 	case c.Grouped():
 		t.bulks.next(h, &e)
@@ -63,18 +68,25 @@ func (t *Thread) orders(c *copyOp) {
 	default:
 		t.asyncs.next(h, &e)
 	}
-	if r := &c.from; r.cta != nil {
-		number := o.note(h, e)
-		r.spans(func(lo, hi int) { t.access(r.cta, lo, hi-lo, number) })
+	if r := &c.from; r.seen() {
+		e := e
+		e.manner |= r.how
+		number := r.shadow().note(h, e)
+		r.spans(func(lo, hi int) { t.access(r.memory, lo, hi-lo, number) })
 	}
-	if r := &c.into; r.cta != nil {
+	if r := &c.into; r.seen() {
 		e.manner = writes | r.how
-		if r.box != nil && r.box.BoxRank() > 1 {
+		switch {
+		case r.cta == nil:
+			t.written.next(h, &e)
+			e.manner |= stored
+		case r.box != nil && r.box.BoxRank() > 1:
 			e.layout = layout{r.box.Swizzle(), r.box, r.at, r.origin[0]}
 		}
-		number := o.note(h, e)
-		c.event = o.events[number]
-		r.spans(func(lo, hi int) { t.access(r.cta, lo, hi-lo, number) })
+		s := r.shadow()
+		number := s.note(h, e)
+		c.event = s.events[number]
+		r.spans(func(lo, hi int) { t.access(r.memory, lo, hi-lo, number) })
 	}
 	if c.bar != nil {
 		c.bar.told.arrive(h) // whoever is told of the copy is told of what its source comes after
@@ -89,15 +101,16 @@ func (c *copyOp) lands() {
 	if e == nil || c.bar.done < e.count {
 		return
 	}
-	o, r := c.cta.cluster.order, &c.into
+	s, r := c.into.shadow(), &c.into
 	e.count, e.phase, e.late = c.bar.done+1, c.bar.phase, true
 	r.spans(func(lo, hi int) {
-		for i, x := range r.cta.cellsOf(lo, hi-lo) {
-			if readers := uint32(x >> toReader); o.events[uint32(x)] == e && readers != nobody {
-				by, _ := o.split(readers)
-				who := o.events[by]
+		cells, _ := r.cellsOf(lo, hi-lo)
+		for i, x := range cells {
+			if readers := uint32(x >> toReader); s.events[uint32(x)] == e && readers != nobody {
+				by, _ := s.split(readers)
+				who := s.events[by]
 				who.fails(RuleRace, "%s: not ordered after the %s by %v%s",
-					r.cta.where(who.agent, lo+i, lo+i+1), e.op, e.mark, e.lacks(who.agent))
+					r.memory.where(who.agent, lo+i, lo+i+1), e.op, e.mark, e.lacks(who.agent))
 				return
 			}
 		}

@@ -97,7 +97,7 @@ func (w *warpSync) reads(a *agent, src *TMADescriptor) {
 		w.component = h.order.component()
 	}
 	e := event{mark: a.mark(), op: a.run.op, manner: generic, component: w.component, count: w.published + 1}
-	a.access(src.cta, src.offset, descriptorSize, h.order.note(h, e))
+	a.access(&src.cta.memory, src.offset, descriptorSize, h.order.note(h, e))
 }
 
 // publish copies a map for a warp all of whose threads have come: the agents of lanes, or one for all. What is wrong
@@ -134,7 +134,7 @@ func (d *TMADescriptor) writes(a *agent) {
 	switch h := a.run.history; {
 	case h == nil:
 	case d.cta != nil:
-		a.access(d.cta, d.offset, descriptorSize, h.note(a.deed(), a.run.op, generic|writes))
+		a.access(&d.cta.memory, d.offset, descriptorSize, h.note(&d.cta.memory, a.deed(), a.run.op, generic|writes))
 	default:
 		d.changes(a)
 	}
@@ -159,7 +159,7 @@ func (d *TMADescriptor) reads(a *agent) {
 	switch h := a.run.history; {
 	case h == nil:
 	case d.cta != nil:
-		a.access(d.cta, d.offset, descriptorSize, h.note(a.mark(), a.run.op, generic))
+		a.access(&d.cta.memory, d.offset, descriptorSize, h.note(&d.cta.memory, a.mark(), a.run.op, generic))
 	default:
 		d.mu.Lock()
 		defer d.mu.Unlock()

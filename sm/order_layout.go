@@ -87,7 +87,7 @@ func (w *Warpgroup) operandAt(x operand, e event) {
 				r, k = k, r
 			}
 			address := x.Address(x.major, x.size, r, k)
-			w.access(w.cta, address, chunk, number)
+			w.access(&w.cta.memory, address, chunk, number)
 			next := spot{uint32(w.cta.cells[address]), x.Swizzle.Apply(address)}
 			switch {
 			case i == 0 && j == 0:

@@ -13,29 +13,29 @@ const (
 	misread
 )
 
-// disordered is called for what is wrong with an access that a begins, of the bytes from to end-1 of c's shared memory,
-// after or because of another event.
-func (a *agent) disordered(what disorder, c *cta, from, end int, number, with uint32) {
-	o := c.cluster.order
-	switch w := o.events[with]; what {
+// disordered is called for what is wrong with an access that a begins, of the bytes from to end-1 of m, after or
+// because of another event.
+func (a *agent) disordered(what disorder, m *memory, from, end int, number, with uint32) {
+	s := m.shadow()
+	switch w := s.events[with]; what {
 	case unwritten:
-		w.fails(RuleUnwritten, "%s%s", c.where(w.agent, from, end), unwrittenText)
+		w.fails(RuleUnwritten, "%s%s", m.where(w.agent, from, end), unwrittenText)
 		a.run.unwind()
 	case unfenced:
 		a.fail(RuleProxy, "%s: no fence.proxy.async comes after the %s by %v (FenceProxyAsync, by who has written or who "+
-			"has been told of it)", c.where(a, from, end), w.op, w.mark)
+			"has been told of it)", m.where(a, from, end), w.op, w.by(a))
 	case misread:
 		a.fail(RuleLayout, "%s: the %s by %v has laid them out as %v, the descriptor says %v",
-			c.where(a, from, end), w.op, w.mark, w.layout, o.events[number].layout)
+			m.where(a, from, end), w.op, w.mark, w.layout, s.events[number].layout)
 	case unordered:
-		e := o.events[number]
-		if w.manner&writes == 0 && uint32(c.cells[from]) == nobody { // it is the read that has come too early
-			w.fails(RuleRace, "%s: not ordered after the %s by %v%s", c.where(w.agent, from, end), e.op, e.mark,
+		e := s.events[number]
+		if w.manner&writes == 0 && m.unwritten(from) { // it is the read that has come too early
+			w.fails(RuleRace, "%s: not ordered after the %s by %v%s", m.where(w.agent, from, end), e.op, e.mark,
 				e.lacks(w.agent))
 			a.run.unwind()
 		}
 		rule := RuleRace
-		if a.run.history.told(w.issuer, w.issued) { // it has begun
+		if a.run.history.begun(w) {
 			switch {
 			case w.manner&sourced != 0:
 				rule = RuleSource
@@ -51,7 +51,7 @@ func (a *agent) disordered(what disorder, c *cta, from, end int, number, with ui
 		if e.manner&w.manner&combines != 0 && (e.manner^w.manner)&generic == 0 {
 			lacks += "; of one size they would be atomic"
 		}
-		a.fail(rule, "%s%s: not ordered after the %s by %v%s", c.where(a, from, end), completes, w.op, w.mark, lacks)
+		a.fail(rule, "%s%s: not ordered after the %s by %v%s", m.where(a, from, end), completes, w.op, w.by(a), lacks)
 	}
 }
 
@@ -64,9 +64,9 @@ func (e *event) fails(rule Rule, format string, args ...any) {
 	r.stop(e.agent, &Fault{Rule: rule, Detail: fmt.Sprintf(format, args...)})
 }
 
-// unwritten stops the launch if c's shared memory has been read where nobody has written it, not since either: if
+// checkUnwritten stops the launch if c's shared memory has been read where nobody has written it, not since either: if
 // somebody does whom nothing orders it is a race.
-func (c *cta) unwritten() {
+func (c *cta) checkUnwritten() {
 	for i, x := range c.cells {
 		if readers := uint32(x >> toReader); uint32(x) == nobody && readers != nobody {
 			o, end := c.cluster.order, i+1
@@ -84,9 +84,23 @@ func (c *cta) unwritten() {
 	}
 }
 
+// by says for a who has done it, and where.
+func (e *event) by(a *agent) string {
+	if e.abroad(a) {
+		return fmt.Sprintf("%v of CTA %v at %v", e.agent, e.cta, e.site)
+	}
+	return e.mark.String()
+}
+
+// abroad reports whether it has been done in another cluster than a's.
+func (e *event) abroad(a *agent) bool { return e.in != 0 && e.in != a.run.history.order.cluster }
+
 // lacks says what would tell a that the event is over.
 func (e *event) lacks(a *agent) string {
 	who, covers := a.inCluster(), "covers it"
+	if e.abroad(a) {
+		who = fmt.Sprintf("%v of CTA %v", a, a.cta.idx)
+	}
 	if e.of != nil && e.count > e.of.closed {
 		covers += ", and no CommitGroup has come after it"
 	}
@@ -101,27 +115,43 @@ func (e *event) lacks(a *agent) string {
 		return fmt.Sprintf(": %s knows of no WaitGroupRead or WaitGroup that %s", who, covers)
 	case e.manner&products != 0:
 		return fmt.Sprintf(": %s knows of no WaitGroup that %s", who, covers)
+	case e.manner&stored != 0:
+		return fmt.Sprintf(": %s knows of no WaitGroup that %s", who, covers)
 	case e.of != nil:
 		return fmt.Sprintf(": %s knows of no WaitAll, WaitAsync or phase with ArriveAsync that covers it", who)
+	}
+	if e.abroad(a) {
+		return fmt.Sprintf(": %s does not know of it, there being no GridSync (or, around a flag that is an atomic, "+
+			"ThreadFence of ScopeDevice on both sides)", who)
 	}
 	return fmt.Sprintf(": %s does not know of it, there being no barrier (or, around a flag that is an "+
 		"atomic, ThreadFence on both sides)", who)
 }
 
-// where says what the kernel calls the bytes from to end-1 of c's shared memory, for a.
-func (c *cta) where(a *agent, from, end int) string {
+// where says what the kernel calls the bytes from to end-1 of m, for a.
+func (m *memory) where(a *agent, from, end int) string {
 	of := ""
-	if a.cta != c {
-		of = fmt.Sprintf(" of CTA %v", c.idx)
+	if m.cta != nil && a.cta != m.cta {
+		of = fmt.Sprintf(" of CTA %v", m.cta.idx)
 	}
-	for d := c.declared; d != nil; d = d.before {
-		if d.size == 0 || from < d.at || from >= d.at+d.n*d.size {
-			continue
+	for d := m.declared; d != nil; d = d.before {
+		if text := d.elements(from, end); text != "" {
+			return text + of
 		}
-		first, last := (from-d.at)/d.size, (min(end, d.at+d.n*d.size)-1-d.at)/d.size
-		return fmt.Sprintf("%s of %s%s", numbers(first, last), d.name(), of)
+	}
+	if m.cta == nil {
+		return fmt.Sprintf("bytes %#x to %#x of global memory", from, end-1)
 	}
 	return fmt.Sprintf("bytes %d to %d of shared memory%s", from, end-1, of)
+}
+
+// elements says which of the declared elements the bytes from to end-1 are, "" if they begin elsewhere.
+func (d *declaration) elements(from, end int) string {
+	if d.size == 0 || from < d.at || from >= d.at+d.n*d.size {
+		return ""
+	}
+	first, last := (from-d.at)/d.size, (min(end, d.at+d.n*d.size)-1-d.at)/d.size
+	return fmt.Sprintf("%s of %s", numbers(first, last), d.name())
 }
 
 // numbers says which elements are meant.

@@ -1,10 +1,6 @@
 package sm_test
 
-import (
-	"sync/atomic"
-
-	"example.com/leafhopper/sm"
-)
+import "example.com/leafhopper/sm"
 
 // locked is four rounds of a critical section of each thread.
 func locked(lock func(t *sm.Thread, x *sm.Array[int32]) (unlock func())) sm.Kernel {
@@ -26,7 +22,7 @@ func locked(lock func(t *sm.Thread, x *sm.Array[int32]) (unlock func())) sm.Kern
 
 // quietAtomics is what atomics of shared memory are for.
 func quietAtomics() []quiet {
-	tickets, partial, total := new(atomic.Int32), make([]int32, 3), new(float32)
+	retired, partial, total := make([]uint32, 1), make([]int32, 3), make([]float32, 1)
 	return []quiet{
 		{"a histogram", block(6), func(b *sm.Block) {
 			out := make([]int32, 4)
@@ -84,27 +80,25 @@ func quietAtomics() []quiet {
 				}
 			})
 		}},
-		{"the last block reduces", sm.Config{Grid: sm.Dim3{X: 3}, Block: sm.Dim3{X: 4}, Reset: func() {
-			tickets.Store(0)
-			*total = 0
-		}}, func(b *sm.Block) {
-			last := sm.Shared[int32](b, 1, 4)
+		{"the last block reduces", sm.Config{
+			Grid: sm.Dim3{X: 3}, Block: sm.Dim3{X: 4}, Reset: func() { total[0] = 0 },
+		}, func(b *sm.Block) {
+			last := sm.Shared[uint32](b, 1, 4)
+			tickets, parts, sum := sm.Global(b, retired), sm.Global(b, partial), sm.Global(b, total)
 			counted(b, func(t *sm.Thread, x *sm.Array[int32]) {
 				sm.AtomicAdd(t, x, 1)
-				sm.AtomicAddGlobal(t, total, 1)
+				sm.AtomicAdd(t, sum, 1)
 				t.SyncThreads()
 				if t.Rank() == 0 {
-					partial[b.Idx.X] = x.Load(t, 0)
+					parts.Store(t, b.Idx.X, x.Load(t, 0))
 					t.ThreadFence(sm.ScopeDevice)
-					last.Store(t, 0, tickets.Add(1))
+					last.Store(t, 0, sm.AtomicInc(t, tickets, 2))
 				}
 				t.SyncThreads()
-				if t.Rank() == 0 && last.Load(t, 0) == 3 {
+				if t.Rank() == 0 && last.Load(t, 0) == 2 {
 					t.ThreadFence(sm.ScopeDevice)
-					n := partial[0] + partial[1] + partial[2]
-					assert(n == 12 && *total == 12, "sums of %d and %v", n, *total)
-					tickets.Store(0)
-					*total = 0
+					n := parts.Load(t, 0) + parts.Load(t, 1) + parts.Load(t, 2)
+					assert(n == 12 && sum.Load(t, 0) == 12, "sums of %d and %v", n, sum.Load(t, 0))
 				}
 			})
 		}},

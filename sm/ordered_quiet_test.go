@@ -20,7 +20,7 @@ func TestOrdered(t *testing.T) {
 	t.Parallel()
 	for _, c := range slices.Concat(
 		quietThreads(), quietAgents(), quietBarriers(), quietRings(), quietMemcpy(), quietStores(), quietWGMMA(),
-		quietClusters(), quietClusterRings(), quietAtomics(), quietGrids(), quietTensorMaps(),
+		quietClusters(), quietClusterRings(), quietAtomics(), quietGrids(), quietTensorMaps(), quietGlobals(),
 	) {
 		t.Run(c.name, func(t *testing.T) { silent(t, c.cfg, c.kernel) })
 	}

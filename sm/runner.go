@@ -268,7 +268,7 @@ func (r *runner) panicked(a *agent, v any, err error) {
 		a = r.self
 	}
 	for _, c := range r.cta.cluster.ctas {
-		c.unwritten() // which may be why
+		c.checkUnwritten() // which may be why
 	}
 	stack := debug.Stack()
 	for _, begin := range []string{"\npanic(", "\nruntime.Goexit("} {

@@ -30,24 +30,25 @@ func Atomic(r *golden.Atomic, cfg sm.Config) (string, error) {
 	return atomic(r, cfg, math.Float64frombits, math.Float64bits, float[float64])
 }
 
-// operation does a record's to the first element of a, or to *global if that is its place, and returns what was there.
-type operation[T sm.Number] func(r *golden.Atomic, t *sm.Thread, a *sm.Array[T], global *T, v, compare T) T
+// operation does a record's to the first element of a, and returns what was there.
+type operation[T sm.Number] func(r *golden.Atomic, t *sm.Thread, a *sm.Array[T], v, compare T) T
 
 // atomic is Atomic for values of type T.
 func atomic[T sm.Number](
 	r *golden.Atomic, cfg sm.Config, of func(uint64) T, bits func(T) uint64, do operation[T],
 ) (string, error) {
 	what := fmt.Sprintf("%s of %s, %s", r.Op, r.Type, r.Place)
-	left := of(r.Before)
-	var old T
+	global := make([]T, 1)
+	var old, left T
 	err := sm.Launch(context.Background(), cfg, func(b *sm.Block) {
-		a := sm.Shared[T](b, 1, 8)
+		a := sm.Global(b, global)
+		if r.Place == "shared" {
+			a = sm.Shared[T](b, 1, 8)
+		}
 		b.Threads(func(t *sm.Thread) {
-			a.Store(t, 0, left)
-			old = do(r, t, a, &left, of(r.Operand), of(r.Compare))
-			if r.Place == "shared" {
-				left = a.Load(t, 0)
-			}
+			a.Store(t, 0, of(r.Before))
+			old = do(r, t, a, of(r.Operand), of(r.Compare))
+			left = a.Load(t, 0)
 		})
 	})
 	switch {
@@ -62,18 +63,18 @@ func atomic[T sm.Number](
 }
 
 // count is an operation on uint32, which alone can be counted up and down.
-func count(r *golden.Atomic, t *sm.Thread, a *sm.Array[uint32], global *uint32, v, compare uint32) uint32 {
+func count(r *golden.Atomic, t *sm.Thread, a *sm.Array[uint32], v, compare uint32) uint32 {
 	switch r.Op {
 	case "inc":
 		return sm.AtomicInc(t, a, v)
 	case "dec":
 		return sm.AtomicDec(t, a, v)
 	}
-	return integer(r, t, a, global, v, compare)
+	return integer(r, t, a, v, compare)
 }
 
 // integer is an operation on any integers.
-func integer[T sm.Integer](r *golden.Atomic, t *sm.Thread, a *sm.Array[T], _ *T, v, compare T) T {
+func integer[T sm.Integer](r *golden.Atomic, t *sm.Thread, a *sm.Array[T], v, compare T) T {
 	switch r.Op {
 	case "add":
 		return sm.AtomicAdd(t, a, v)
@@ -96,12 +97,9 @@ func integer[T sm.Integer](r *golden.Atomic, t *sm.Thread, a *sm.Array[T], _ *T,
 }
 
 // float is an operation on floats.
-func float[T float32 | float64](r *golden.Atomic, t *sm.Thread, a *sm.Array[T], global *T, v, _ T) T {
-	switch {
-	case r.Op == "exch":
+func float[T float32 | float64](r *golden.Atomic, t *sm.Thread, a *sm.Array[T], v, _ T) T {
+	if r.Op == "exch" {
 		return sm.AtomicExch(t, a, v)
-	case r.Place == "global":
-		return sm.AtomicAddGlobal(t, global, v)
 	}
 	return sm.AtomicAdd(t, a, v)
 }

@@ -74,11 +74,11 @@ func access(r *golden.BankAccess, t *sm.Thread, at int, bytes *sm.Array[uint8]) 
 	there := bytes.Slice(at, at+size)
 	switch op := (golden.Atomic{Op: f[2]}); {
 	case f[0] == "atom" && f[3] == "b64":
-		integer(&op, t, sm.Recast[uint64](there), nil, 0, 0)
+		integer(&op, t, sm.Recast[uint64](there), 0, 0)
 	case f[0] == "atom" && f[3] == "s32":
-		integer(&op, t, sm.Recast[int32](there), nil, 0, 0)
+		integer(&op, t, sm.Recast[int32](there), 0, 0)
 	case f[0] == "atom":
-		count(&op, t, sm.Recast[uint32](there), nil, 0, 0)
+		count(&op, t, sm.Recast[uint32](there), 0, 0)
 	case size == 2:
 		one(f[0], t, sm.Recast[uint16](there))
 	case size == 4:
