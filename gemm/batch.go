@@ -26,12 +26,7 @@ import (
 // for a product, which it numbers, if a C shares memory with another C or with an A or B of another product, or if
 // there are [WithStats] or [WithTrace], which tell of one product; and later only if the context of [WithContext] ends.
 func MultiplyBatch[O Output, I Element, B Operand[I]](c []Matrix[O], a []Matrix[I], b []B, opts ...Option) error {
-	bt, err := newBatch(len(c), len(a), len(b))
-	if err != nil {
-		return err
-	}
-	for i := range bt.products {
-		in := &bt.products[i]
+	return sharedEngine.multiplyBatch(len(c), len(a), len(b), opts, func(i int, in *product) error {
 		c[i].viewTo(&in.c)
 		a[i].viewTo(&in.a)
 		// By way of its address an element becomes an any without a copy of it.
@@ -42,12 +37,11 @@ func MultiplyBatch[O Output, I Element, B Operand[I]](c []Matrix[O], a []Matrix[
 			(*b).viewTo(&in.b)
 		default:
 			if m := *b.(*B); !in.b.set(m) {
-				bt.release()
-				return wrong(i, errNilB)
+				return errNilB
 			}
 		}
-	}
-	return sharedEngine.multiplyBatch(bt, opts)
+		return nil
+	})
 }
 
 // MultiplyBatch computes C[i] = alpha·A[i]·B[i] + beta·C[i] for every i on the engine e; see the package function
@@ -56,83 +50,69 @@ func (e *Engine) MultiplyBatch(c, a, b []AnyMatrix, opts ...Option) error {
 	if e == nil || e.crew == nil {
 		return errZero
 	}
-	bt, err := newBatch(len(c), len(a), len(b))
-	if err != nil {
-		return err
-	}
-	for i := range bt.products {
-		if err := bt.products[i].set(c[i], a[i], b[i]); err != nil {
-			bt.release()
-			return wrong(i, err)
-		}
-	}
-	return e.multiplyBatch(bt, opts)
+	return e.multiplyBatch(len(c), len(a), len(b), opts, func(i int, in *product) error {
+		return in.set(c[i], a[i], b[i])
+	})
 }
 
 // batch is what a batch is computed with, and the program of the products that are one worker's each: a slab is some of
 // them.
 type batch struct {
 	products []slab
-	whole    []*slab // one worker's each
+	whole    []*slab    // one worker's each
+	all      plan.Batch // of them
 	shared   []*slab
 	slabs    int
 	outputs  []output // in the order in which they begin
-	near     int      // among them, see check
+	near     int      // among them, see begun
+	written  extent   // where those lie that are known to be apart
+	read     extent   // where all of A and B lie
 }
 
 // batches keeps the memory of batches.
 var batches race.Pool[batch]
 
-// newBatch returns a batch of so many products, none of whose operands is known.
-func newBatch(c, a, b int) (*batch, error) {
-	if a != c || b != c {
-		return nil, fmt.Errorf("gemm: a batch of %d C has %d A and %d B", c, a, b)
-	}
-	bt := batches.Get()
-	bt.products = slices.Grow(bt.products, c)[:c]
-	return bt, nil
-}
-
 // release gives the memory back, without what it points to.
 func (bt *batch) release() {
-	for i := range bt.products {
-		if f := bt.products[i].finish; f != nil {
-			f.release()
-		}
+	for i := 0; i < len(bt.products) && bt.products[i].finish != nil; i++ { // after one without there are none
+		bt.products[i].finish.release()
 	}
 	clear(bt.products)
-	bt.products, bt.outputs = bt.products[:0], bt.outputs[:0]
-	bt.whole, bt.shared = bt.whole[:0], bt.shared[:0]
+	*bt = batch{products: bt.products[:0], outputs: bt.outputs[:0], whole: bt.whole[:0], shared: bt.shared[:0]}
 	batches.Put(bt)
 }
 
-// wrong says that err is that of product i.
-func wrong(i int, err error) error {
-	return fmt.Errorf("gemm: product %d of the batch: %s", i, strings.TrimPrefix(err.Error(), "gemm: "))
-}
-
-// multiplyBatch computes the products of bt's operands, of which nothing else is known, and releases it.
-func (e *Engine) multiplyBatch(bt *batch, opts []Option) error {
-	defer bt.release()
-	if e.closed.Load() {
-		return ErrClosed
-	}
+// multiplyBatch computes a batch of so many C, A and B; operands sets those of product i, which is zero.
+func (e *Engine) multiplyBatch(c, a, b int, opts []Option, operands func(i int, in *product) error) error {
 	s := e.defaults
-	if err := s.apply(opts); err != nil {
+	switch err := s.apply(opts); {
+	case a != c || b != c:
+		return fmt.Errorf("gemm: a batch of %d C has %d A and %d B", c, a, b)
+	case e.closed.Load():
+		return ErrClosed
+	case err != nil:
 		return err
-	}
-	if s.stats != nil || s.trace != nil {
+	case s.stats != nil || s.trace != nil:
 		return errors.New("gemm: WithStats and WithTrace tell of one product, not of a batch")
 	}
+	bt := batches.Get()
+	defer bt.release()
+	bt.products, bt.written, bt.read = slices.Grow(bt.products, c)[:c], nowhere, nowhere
 	for i := range bt.products {
-		if err := s.prepare(&bt.products[i].product); err != nil {
-			return wrong(i, err)
+		in := &bt.products[i]
+		err := operands(i, &in.product)
+		if err == nil {
+			err = s.prepare(&in.product)
 		}
+		if err != nil {
+			return fmt.Errorf("gemm: product %d of the batch: %s", i, strings.TrimPrefix(err.Error(), "gemm: "))
+		}
+		e.add(bt, in, plan.Here)
 	}
 	if err := bt.disjoint(); err != nil {
 		return err
 	}
-	if err := ended.Err(s.ctx); err != nil || len(bt.products) == 0 {
+	if err := ended.Err(s.ctx); err != nil || c == 0 {
 		return err
 	}
 	bt.tellRaces(&s)
@@ -162,11 +142,30 @@ func (bt *batch) tellRaces(s *settings) {
 	}
 }
 
-// computeWhole tells the products that are one worker's each from those that are shared, and computes them.
+// add plans the next product, whose operands are known, and tells whether it may be one worker's.
+func (e *Engine) add(bt *batch, in *slab, on *plan.Machine) {
+	bt.outputs = append(bt.outputs, output{extent: in.c.extent(), of: len(bt.outputs)})
+	bt.read = bt.read.with(in.a.extent()).with(in.b.extent())
+	in.plan = &plan.TinyPlan
+	if min(in.M, in.N, in.K) > 0 && (in.Asked.Any || !in.Tiny()) {
+		in.survey(on)
+		in.follow(e.planOf(&in.Problem))
+	}
+	switch {
+	case min(in.M, in.N) == 0:
+	case in.plan.Share == plan.ByCaller && in.K > 0: // it takes no time without K
+		bt.whole = append(bt.whole, in)
+		bt.all.Add(&in.Problem)
+	default:
+		bt.shared = append(bt.shared, in)
+	}
+}
+
+// computeWhole computes the products that are one worker's each.
 func (e *Engine) computeWhole(bt *batch, s *settings) error {
 	workers := min(s.workers, runtime.GOMAXPROCS(0))
-	all := e.divide(bt, plan.Here, workers)
-	bt.slabs = all.Slabs(plan.Here.Tuned(bt.products[0].Kernel), workers)
+	bt.divide(workers)
+	bt.slabs = bt.all.Slabs(plan.Here.Tuned(bt.products[0].Kernel), workers)
 	if bt.slabs == 1 {
 		for _, in := range bt.whole {
 			if err := ended.Err(s.ctx); err != nil {
@@ -176,7 +175,7 @@ func (e *Engine) computeWhole(bt *batch, s *settings) error {
 		}
 		return nil
 	}
-	turns := e.turns(all.Flops())
+	turns := e.turns(bt.all.Flops())
 	r, err := e.begin(s, turns)
 	if err != nil {
 		return err
@@ -190,116 +189,101 @@ func (e *Engine) computeWhole(bt *batch, s *settings) error {
 	return r.loose.Err()
 }
 
-// divide plans the products, tells them apart, and returns what there is of those that are one worker's each.
-func (e *Engine) divide(bt *batch, on *plan.Machine, workers int) (all plan.Batch) {
-	for i := range bt.products {
-		in := &bt.products[i]
-		in.plan = &plan.TinyPlan
-		if min(in.M, in.N, in.K) > 0 && (in.Asked.Any || !in.Tiny()) {
-			in.survey(on)
-			in.follow(e.planOf(&in.Problem, in.Alone(plan.Many)))
-		}
-		switch {
-		case min(in.M, in.N) == 0:
-		case in.plan.Share == plan.ByCaller && in.K > 0: // it takes no time without K
-			bt.whole = append(bt.whole, in)
-			all.Add(&in.Problem)
-		default:
-			bt.shared = append(bt.shared, in)
-		}
+// divide has those shared that had better be, of the products that may be one worker's each.
+func (bt *batch) divide(workers int) {
+	if bt.all.Whole(workers) {
+		return
 	}
-	if all.Whole(workers) {
-		return all
-	}
-	may := bt.whole
-	bt.whole, all = bt.whole[:0], plan.Batch{}
-	for _, in := range may {
+	bt.all = plan.Batch{}
+	bt.whole = slices.DeleteFunc(bt.whole, func(in *slab) bool {
 		if in.plan == &plan.TinyPlan || in.Alone(plan.CrowdOf(workers)) {
-			bt.whole = append(bt.whole, in)
-			all.Add(&in.Problem)
-		} else {
-			bt.shared = append(bt.shared, in)
+			bt.all.Add(&in.Problem)
+			return false
 		}
-	}
-	return all
+		bt.shared = append(bt.shared, in)
+		return true
+	})
 }
 
 // Compute implements [pipeline.SlabProgram].
 func (bt *batch) Compute(slab int) {
-	for _, in := range bt.whole[bt.first(slab):bt.first(slab+1)] {
+	first := func(slab int) int { return int(int64(slab) * int64(len(bt.whole)) / int64(bt.slabs)) }
+	for _, in := range bt.whole[first(slab):first(slab+1)] {
 		in.runAlone()
 	}
 }
 
-// first returns the first product of a slab.
-func (bt *batch) first(slab int) int {
-	return int(int64(slab) * int64(len(bt.whole)) / int64(bt.slabs))
-}
-
 // output is a C of a batch.
 type output struct {
-	*view
-	of      int     // the product
-	reaches uintptr // where the last ends of those up to this one
+	extent
+	of     int // the product
+	longer int // the last of the outputs before this one that ends after it, or -1
 }
 
-// disjoint returns an error if a C shares memory with another, or with an input of another product.
+// disjoint returns an error if a C shares memory with another, or with an input.
 func (bt *batch) disjoint() error {
-	for i := range bt.products {
-		if c := &bt.products[i].c; c.len > 0 {
-			bt.outputs = append(bt.outputs, output{view: c, of: i})
-		}
-	}
-	slices.SortFunc(bt.outputs, func(c, d output) int { return cmp.Compare(c.begin(), d.begin()) })
-	reaches := uintptr(0)
+	slices.SortFunc(bt.outputs, func(c, d output) int { return cmp.Compare(c.begin, d.begin) })
 	for i := range bt.outputs {
 		c := &bt.outputs[i]
-		if err := bt.check(bt.outputs[:i], c.view, "C", c.of); err != nil {
-			return err
+		if c.meets(bt.written) {
+			if err := bt.apart(i, &bt.products[c.of].c, c.of); err != nil {
+				return err
+			}
 		}
-		reaches = max(reaches, c.end())
-		c.reaches = reaches
+		bt.written = bt.written.with(c.extent)
+		for c.longer = i - 1; c.longer >= 0 && bt.outputs[c.longer].end <= c.end; {
+			c.longer = bt.outputs[c.longer].longer
+		}
 	}
-	for i := range bt.products {
+	for i := 0; i < len(bt.products) && bt.read.meets(bt.written); i++ {
 		in := &bt.products[i]
-		a, b := "A", "B"
-		if in.transposed {
-			a, b = b, a
-		}
-		if err := bt.check(bt.outputs, &in.a, a, i); err != nil {
-			return err
-		}
-		if err := bt.check(bt.outputs, &in.b, b, i); err != nil {
-			return err
+		for _, v := range [...]*view{&in.a, &in.b} {
+			if e := v.extent(); e.meets(bt.written) {
+				if err := bt.apart(bt.begun(e.end), v, i); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	return nil
 }
 
-// check returns an error if v, which has a name in the product of, shares memory with one of cs, of another product.
-func (bt *batch) check(cs []output, v *view, name string, of int) error {
-	if len(cs) == 0 || v.len == 0 || v.packed || v.begin() >= cs[len(cs)-1].reaches || v.end() <= cs[0].begin() {
-		return nil
-	}
-	// What lies one after the other often belongs to products that do.
-	n, end := min(bt.near, len(cs)), v.end()
-	if n < len(cs) && cs[n].begin() < end {
+// begun returns how many outputs begin before an address. Mostly they are as many as when last asked, or one more, as
+// what lies one after the other often belongs to products that do.
+func (bt *batch) begun(before uintptr) int {
+	cs, n := bt.outputs, bt.near
+	if n < len(cs) && cs[n].begin < before {
 		n++
 	}
-	if n < len(cs) && cs[n].begin() < end || n > 0 && cs[n-1].begin() >= end {
-		n = sort.Search(len(cs), func(i int) bool { return cs[i].begin() >= end })
+	if n < len(cs) && cs[n].begin < before || n > 0 && cs[n-1].begin >= before {
+		n = sort.Search(len(cs), func(i int) bool { return cs[i].begin >= before })
 	}
 	bt.near = n
-	for n--; n >= 0 && cs[n].reaches > v.begin(); n-- {
-		c := &cs[n]
-		if c.of != of && c.overlaps(v) {
+	return n
+}
+
+// apart returns an error if v, an operand of a product, shares memory with one of the first n outputs, which begin
+// before it ends.
+func (bt *batch) apart(n int, v *view, of int) error {
+	for n--; n >= 0; {
+		o := &bt.outputs[n]
+		if o.end <= uintptr(v.ptr) {
+			n = o.longer // those between end before it
+			continue
+		}
+		c := &bt.products[o.of].c
+		gap := c.beside(v)
+		if gap < 0 {
+			in := &bt.products[of]
+			names := map[*view]string{&in.c: "C", &in.a: "A", &in.b: "B"}
+			if in.transposed {
+				names[&in.a], names[&in.b] = "B", "A"
+			}
 			return fmt.Errorf("gemm: %s of product %d of the batch (%dx%d) shares memory with C of product %d (%dx%d)",
-				name, of, v.rows, v.cols, c.of, c.rows, c.cols)
+				names[v], of, v.rows, v.cols, o.of, c.rows, c.cols)
 		}
 		// In rows side by side, as heads have them, those that begin between v and c are beside v, too.
-		if gap := c.beside(v); gap > 0 {
-			n = sort.Search(n, func(i int) bool { return cs[i].begin() >= c.begin()-uintptr(gap) })
-		}
+		n = min(n, bt.begun(o.begin-uintptr(gap))) - 1
 	}
 	return nil
 }

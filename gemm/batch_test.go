@@ -134,6 +134,12 @@ func randomF32(r *rand.Rand, rows, cols int) matF32 {
 func TestBatchErrors(t *testing.T) {
 	bias := make([]float32, 3)
 	var none gemm.Operand[float32]
+	after := func(c, b []matF32) {
+		data := make([]float32, 8*16)
+		for i := range 4 {
+			c[i], b[i] = gemm.Of(4, 4, data[16*i:]), gemm.Of(4, 4, data[16*(4+i):])
+		}
+	}
 	for _, tc := range []struct {
 		name string
 		edit func(c, a, b []matF32)
@@ -151,6 +157,12 @@ func TestBatchErrors(t *testing.T) {
 			"gemm: A of product 1 of the batch (4x4) shares memory with C of product 2 (4x4)"},
 		{"another's B", func(c, _, b []matF32) { c[1] = b[2] }, nil,
 			"gemm: B of product 2 of the batch (4x4) shares memory with C of product 1 (4x4)"},
+		{"another's A, C transposed", func(c, a, _ []matF32) { c[1], a[1] = c[1].T(), c[2] }, nil,
+			"gemm: A of product 1 of the batch (4x4) shares memory with C of product 2 (4x4)"},
+		{"another's A, all B after all C", func(c, a, b []matF32) { after(c, b); a[1] = c[2] }, nil,
+			"gemm: A of product 1 of the batch (4x4) shares memory with C of product 2 (4x4)"},
+		{"another's B, all A after all C", func(c, a, b []matF32) { after(c, a); b[1] = c[2] }, nil,
+			"gemm: B of product 1 of the batch (4x4) shares memory with C of product 2 (4x4)"},
 		{"part of another's B", func(c, _, b []matF32) {
 			b[3] = gemm.Matrix[float32]{Rows: 4, Cols: 4, Stride: 7, Data: make([]float32, 30)}
 			c[0] = gemm.Of(4, 4, b[3].Data[13:])
@@ -226,29 +238,51 @@ func TestBatchHeads(t *testing.T) {
 	checkError(t, gemm.MultiplyBatch(c, a, b), "C of product 5", "C of product 4")
 }
 
-// TestBatchMany: products side by side in one matrix are told apart in a time that grows as the batch does.
+// TestBatchMany: products in one matrix, side by side, or below each other beside one of many rows, are told apart in a
+// time that grows as the batch does.
 func TestBatchMany(t *testing.T) {
 	const dim = 2
-	timed := func(n int) time.Duration {
-		var x [3][]matF32
+	columns := func(n int) (x [3][]matF32) {
 		all := gemm.NewMatrix[float32](dim, 3*n*dim)
 		for i := range 3 * n {
 			x[i%3] = append(x[i%3], matF32{Rows: dim, Cols: dim, Stride: all.Stride, Data: all.Data[i*dim:]})
 		}
-		start := time.Now()
-		if err := gemm.MultiplyBatch(x[0], x[1], x[2], gemm.WithWorkers(1)); err != nil {
-			t.Fatal(err)
-		}
-		return time.Since(start)
+		return x
 	}
-	few, many := time.Hour, time.Hour
-	for range 20 { // others may have the processor
-		few, many = min(few, timed(500)), min(many, timed(8000))
-		if many < 100*few {
-			return
+	rows := func(n int) (x [3][]matF32) {
+		all := gemm.NewMatrix[float32](n, 6)
+		part := func(row, col, rows int) matF32 {
+			return matF32{Rows: rows, Cols: 1, Stride: all.Stride, Data: all.Data[row*all.Stride+col:]}
 		}
+		for side := range x {
+			x[side] = append(x[side], part(0, side, n))
+			for row := range n {
+				x[side] = append(x[side], part(row, 3+side, 1))
+			}
+		}
+		x[2][0].Rows = 1
+		return x
 	}
-	t.Errorf("%v for 500 products, %v for 16 times as many", few, many)
+	for name, lay := range map[string]func(n int) [3][]matF32{"columns": columns, "rows": rows} {
+		t.Run(name, func(t *testing.T) {
+			timed := func(n int) time.Duration {
+				x := lay(n)
+				start := time.Now()
+				if err := gemm.MultiplyBatch(x[0], x[1], x[2], gemm.WithWorkers(1)); err != nil {
+					t.Fatal(err)
+				}
+				return time.Since(start)
+			}
+			few, many := time.Hour, time.Hour
+			for range 20 { // others may have the processor
+				few, many = min(few, timed(500)), min(many, timed(8000))
+				if many < 100*few {
+					return
+				}
+			}
+			t.Errorf("%v for 500 products, %v for 16 times as many", few, many)
+		})
+	}
 }
 
 // TestBatchOverlaps has matrices, mostly of one pitch, anywhere in a slice. There is an error where one is another's C,

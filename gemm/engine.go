@@ -205,19 +205,18 @@ func (e *Engine) plan(p *product, s *settings) *plan.Plan {
 	if had := e.plans.of(q); had != nil && had.stays {
 		return &had.plan
 	}
-	stays := q.Alone(plan.Many)
-	if !stays {
+	if !q.Alone(plan.Many) {
 		q.Staff(s.workerCount(p), runtime.GOMAXPROCS(0), s.ctx != nil)
 	}
-	return e.planOf(q, stays)
+	return e.planOf(q)
 }
 
 // planOf returns how to compute q, of which everything is known.
-func (e *Engine) planOf(q *plan.Problem, stays bool) *plan.Plan {
-	if had := e.plans.of(q); had != nil && (had.stays || !stays) {
-		return &had.plan
+func (e *Engine) planOf(q *plan.Problem) *plan.Plan {
+	had := e.plans.of(q)
+	if had == nil {
+		had = &planned{*q, plan.Choose(q), q.Alone(plan.Many)}
+		e.plans.add(had)
 	}
-	now := &planned{*q, plan.Choose(q), stays}
-	e.plans.add(now)
-	return &now.plan
+	return &had.plan
 }

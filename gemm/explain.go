@@ -70,9 +70,12 @@ func Explain(a Question) (string, error) {
 	p, workers := a.product(k, on), cmp.Or(a.Workers, processors())
 	var t strings.Builder
 	if a.Batch > 1 {
-		bt, how := &batch{products: slices.Repeat([]slab{{product: *p}}, a.Batch)}, "one after the other"
-		if all := new(Engine).divide(bt, on, workers); bt.shared == nil {
-			how = fmt.Sprintf("each one worker's, in %s for %s", plan.Count(all.Slabs(on.Tuned(k), workers), "slab"),
+		e, bt, how := new(Engine), new(batch), "one after the other"
+		for range a.Batch {
+			e.add(bt, &slab{product: *p}, on)
+		}
+		if bt.divide(workers); bt.shared == nil {
+			how = fmt.Sprintf("each one worker's, in %s for %s", plan.Count(bt.all.Slabs(on.Tuned(k), workers), "slab"),
 				plan.Count(workers, "worker"))
 			workers = 1
 		}

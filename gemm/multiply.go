@@ -106,7 +106,8 @@ func (v *view) set(m AnyMatrix) bool {
 	case *Packed[float64]:
 		m.viewTo(v)
 	default:
-		if isNil(m) {
+		// A nil pointer to a Packed is told from one to a Matrix later.
+		if r := reflect.ValueOf(m); !r.IsValid() || r.Kind() == reflect.Pointer && r.IsNil() {
 			return false
 		}
 		*v = unseen(m).view()
@@ -126,12 +127,6 @@ func unseen(m AnyMatrix) (same AnyMatrix) {
 // bytesAny is no constant, so that the copy is a call: nothing is left to what a compiler does with
 // words in registers while the stack may move.
 var bytesAny = unsafe.Sizeof(AnyMatrix(nil))
-
-// isNil reports whether m is nil or a nil pointer to a Matrix; one to a Packed is told from that later.
-func isNil(m AnyMatrix) bool {
-	v := reflect.ValueOf(m)
-	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
-}
 
 // multiply computes the product of in's operands, of which nothing else is known.
 func (e *Engine) multiply(in *slab, opts []Option) error {

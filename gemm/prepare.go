@@ -158,6 +158,7 @@ func check(c, a, b *view, arith Arithmetic) error {
 	if err := c.check("C"); err != nil {
 		return err
 	}
+	at := c.extent()
 	switch {
 	case is8Bit(c.elem):
 		return fmt.Errorf("gemm: C holds %v; it may hold bf16, f16, f32 or f64", c.elem)
@@ -174,9 +175,9 @@ func check(c, a, b *view, arith Arithmetic) error {
 		return fmt.Errorf("gemm: C is %dx%d but A is %dx%d: M differs", c.rows, c.cols, a.rows, a.cols)
 	case c.cols != b.cols:
 		return fmt.Errorf("gemm: C is %dx%d but B is %dx%d: N differs", c.rows, c.cols, b.rows, b.cols)
-	case c.overlaps(a):
+	case at.meets(a.extent()) && c.beside(a) < 0:
 		return fmt.Errorf("gemm: C (%dx%d) shares memory with A (%dx%d)", c.rows, c.cols, a.rows, a.cols)
-	case c.overlaps(b):
+	case at.meets(b.extent()) && c.beside(b) < 0:
 		return fmt.Errorf("gemm: C (%dx%d) shares memory with B (%dx%d)", c.rows, c.cols, b.rows, b.cols)
 	}
 	return nil

@@ -68,9 +68,21 @@ func (v *view) memory() []byte { return unsafe.Slice((*byte)(v.ptr), v.len*v.ele
 // pitch returns the bytes from one row of memory to the next.
 func (v *view) pitch() int { return v.stride * v.elem.Size() }
 
-// begin and end return where a view that is checked begins in memory, and ends.
-func (v *view) begin() uintptr { return uintptr(v.ptr) }
-func (v *view) end() uintptr   { return v.begin() + uintptr(v.len*v.elem.Size()) }
+// extent is a part of memory, from an address to the one after the last.
+type extent struct{ begin, end uintptr }
+
+func (e extent) meets(f extent) bool { return e.begin < f.end && f.begin < e.end }
+
+// with returns what reaches over e and f, which is f if e is nowhere.
+func (e extent) with(f extent) extent { return extent{min(e.begin, f.begin), max(e.end, f.end)} }
+
+var nowhere = extent{begin: math.MaxUint}
+
+// extent returns where a view that is checked lies.
+func (v *view) extent() extent {
+	begin := uintptr(v.ptr)
+	return extent{begin, begin + uintptr(v.len*v.elem.Size())}
+}
 
 // check reports why v cannot be used as the operand name. If it can, v.len becomes what
 // v spans of its memory, which is none if v has no elements.
@@ -109,20 +121,23 @@ const mostStride = math.MaxInt / 16
 // such as the left and right half of one wider matrix, span common addresses without
 // sharing elements; those are told apart when both have the same row pitch.
 func (v *view) overlaps(w *view) bool {
-	return v.begin() < w.end() && w.begin() < v.end() && v.beside(w) < 0
+	return v.extent().meets(w.extent()) && v.beside(w) < 0
 }
 
-// beside returns how many bytes after the columns of w, in rows of the same pitch, those of v begin, which has
-// elements; less than 0 if they share some, or have another pitch.
+// beside returns how many bytes after the columns of w, in rows of the same pitch, those of v begin, whose
+// extent meets that of w; less than 0 if they share some, or have another pitch.
 func (v *view) beside(w *view) int {
 	_, cols := v.stored()
 	_, others := w.stored()
-	p, width := uintptr(v.pitch()), others*w.elem.Size()
-	gap := int((v.begin()%p+p-w.begin()%p)%p) - width
-	if w.pitch() != v.pitch() || gap+width+cols*v.elem.Size() > int(p) {
+	p, width := v.pitch(), others*w.elem.Size()
+	after := int(uintptr(v.ptr)-uintptr(w.ptr)) % p
+	if after < 0 {
+		after += p
+	}
+	if w.pitch() != p || after+cols*v.elem.Size() > p {
 		return -1
 	}
-	return gap
+	return after - width
 }
 
 func is8Bit(t asm.Type) bool { return t == asm.E4M3 || t == asm.E5M2 }
