@@ -9,7 +9,7 @@ import (
 // tellRaces tells the race detector what the call reads and writes, as assembly does so unseen. A call does that before
 // and after all that the engine locks, which orders parts of calls as nobody can rely on.
 func (p *product) tellRaces(s *settings) {
-	if !race.Enabled {
+	if !race.Enabled || p.c.len == 0 {
 		return
 	}
 	if p.K > 0 {

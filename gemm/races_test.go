@@ -18,6 +18,7 @@ type table struct {
 	bias       []float32
 	wide       gemm.Matrix[bf16.BF16] // its left half is as wide as its right, in words that both have a part of
 	x          gemm.Matrix[bf16.BF16]
+	long       gemm.Matrix[float32]
 }
 
 func newTable(n int) *table {
@@ -25,6 +26,7 @@ func newTable(n int) *table {
 	return &table{
 		square(), square(), square(), square(), make([]float32, n),
 		gemm.NewMatrix[bf16.BF16](n, 2*n), gemm.NewMatrix[bf16.BF16](n, n),
+		gemm.NewMatrix[float32](1024, 1024),
 	}
 }
 
@@ -40,6 +42,18 @@ func (o *table) addBias() error { return gemm.Multiply(o.d, o.a, o.b, gemm.WithB
 func (o *table) pack() error {
 	_, err := gemm.Pack(o.b)
 	return err
+}
+
+// packLong takes so long that it looks for an idle P, to which it would give way.
+func (o *table) packLong() error {
+	_, err := gemm.Pack(o.long)
+	return err
+}
+
+// multiplyNone has no B, and so nothing to do.
+func (o *table) multiplyNone() error {
+	n := o.a.Rows
+	return gemm.Multiply(gemm.NewMatrix[float32](n, 0), o.a, gemm.NewMatrix[float32](n, 0))
 }
 
 // half multiplies to the left half of wide, or to the right.
@@ -67,6 +81,11 @@ var meetings = []meeting{
 	{"A is written", (*table).multiply, func(o *table) error { return set(o.a) }, false},
 	{"B was written", func(o *table) error { return set(o.b) }, (*table).multiply, false},
 	{"B was written before Pack", func(o *table) error { return set(o.b) }, (*table).pack, false},
+	{"B is written after Pack", (*table).packLong, func(o *table) error {
+		err := newTable(1).packLong()
+		set(o.long)
+		return err
+	}, false},
 	{"C is written", (*table).multiplyBatch, func(o *table) error { return set(o.c) }, false},
 	{"C is A of another", (*table).multiply, func(o *table) error { return gemm.Multiply(o.d, o.c, o.b) }, false},
 	{"A was encoded", func(o *table) error { bf16.Encode(o.x.Data, o.a.Data); return nil },
@@ -78,6 +97,7 @@ var meetings = []meeting{
 	{"A and B are shared", (*table).multiply, (*table).addBias, true},
 	{"C side by side", func(o *table) error { return o.half(0) },
 		func(o *table) error { return o.half(o.x.Cols) }, true},
+	{"no elements", (*table).multiplyNone, func(o *table) error { return set(o.a) }, true},
 }
 
 // TestRaces runs meetings each in a process of its own, whose race detector is to report all but those that are fine.

@@ -5,6 +5,8 @@ import (
 	"runtime/metrics"
 	"sync"
 	"unsafe"
+
+	"example.com/leafhopper/internal/race"
 )
 
 // A worker that multiplies spends its time in assembly, which the scheduler cannot
@@ -82,11 +84,16 @@ var idle struct {
 func init() {
 	idle.read[0].Name = "/sched/gomaxprocs:threads"
 	idle.read[1].Name = "/sched/goroutines/running:goroutines"
+	if race.Enabled {
+		metrics.Read(idle.read[:]) // the first makes a map, for which no order is hidden
+	}
 }
 
 // Idle returns how many Ps have nothing to run, as far as that is known: 0 while another
 // goroutine asks.
 func Idle() int {
+	race.Hide() // who gives way comes after nobody who has
+	defer race.Show()
 	if !idle.TryLock() {
 		return 0
 	}
