@@ -34,7 +34,7 @@ func (r routines[F]) symm(s blas.Side, ul blas.Uplo, m, n int, alpha F, a []F, l
 		r.gonum.symm(theirs, s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	case k <= block:
-		full := r.takeBlock()
+		full := r.blocks.Get()
 		defer r.blocks.Put(full)
 		for i := range k {
 			for j := range i + 1 {
@@ -90,7 +90,7 @@ func (r routines[F]) syrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a 
 		r.gonum.syrk(theirs, ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 		return
 	case n <= block:
-		full := r.takeBlock()
+		full := r.blocks.Get()
 		defer r.blocks.Put(full)
 		r.gemm(tA, other(tA), n, n, k, alpha, a, lda, a, lda, 0, full[:], block)
 		for i := range n {
@@ -123,7 +123,7 @@ func (r routines[F]) syr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a
 		r.gonum.syr2k(theirs, ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	case n <= block:
-		full := r.takeBlock()
+		full := r.blocks.Get()
 		defer r.blocks.Put(full)
 		r.gemm(tA, other(tA), n, n, k, alpha, a, lda, b, ldb, 0, full[:], block)
 		for i := range n {
@@ -198,7 +198,7 @@ func halves[F float](s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, 
 
 // turned has f change the transpose of B, up to a block of rows at a time.
 func (r routines[F]) turned(m, n int, b []F, ldb int, f func(rows int, x []F)) {
-	x := r.takeBlock()
+	x := r.blocks.Get()
 	defer r.blocks.Put(x)
 	for ; m > 0; m -= block {
 		rows := min(m, block)
@@ -217,14 +217,6 @@ func (r routines[F]) turned(m, n int, b []F, ldb int, f func(rows int, x []F)) {
 			b = b[block*ldb:]
 		}
 	}
-}
-
-// takeBlock returns memory for a block, which goes back to r.blocks.
-func (r routines[F]) takeBlock() *[block * block]F {
-	if b, ok := r.blocks.Get().(*[block * block]F); ok {
-		return b
-	}
-	return new([block * block]F)
 }
 
 // other returns how the transpose is stored of what t says of A.

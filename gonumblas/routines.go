@@ -1,13 +1,12 @@
 package gonumblas
 
 import (
-	"sync"
-
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/gonum"
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/gemm"
+	"example.com/leafhopper/internal/race"
 )
 
 const (
@@ -29,9 +28,9 @@ type routines[F float] struct {
 // kind is what there is of a type.
 type kind[F float] struct {
 	gonum    table[F]
-	assembly bool      // there is a kernel here; plain Go is not faster than gonum
-	smallSum int       // elements of a matrix up to which gonum's sums of its rows are as fast
-	blocks   sync.Pool // of *[block * block]F, which blocks are put together in
+	assembly bool                        // there is a kernel here; plain Go is not faster than gonum
+	smallSum int                         // elements of a matrix up to which gonum's sums of its rows are as fast
+	blocks   race.Pool[[block * block]F] // which blocks are put together in
 }
 
 // table has gonum's routines.

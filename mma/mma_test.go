@@ -153,6 +153,7 @@ func TestErrors(t *testing.T) {
 		{"mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.f16.e4m3.e4m3.f16",
 			"D is f16, sums of e4m3 times e4m3 with a sparse A are f32"},
 		{"mma.sp::ordered.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "is no instruction"},
+		{"mma.sync.aligned.mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "is no instruction"},
 	} {
 		if _, err := mma.Parse(c.text); err == nil || !strings.Contains(err.Error(), c.want) ||
 			!strings.HasPrefix(err.Error(), "mma: ") {

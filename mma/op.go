@@ -234,10 +234,15 @@ func list[T fmt.Stringer](all []T) string {
 // Parse returns the instruction that PTX writes so, such as m16n8k16.row.col.f32.bf16.bf16.f32, with or without
 // mma.sync.aligned before it, or with mma.sp.sync.aligned or mma.sp::ordered_metadata.sync.aligned.
 func Parse(text string) (Op, error) {
-	text = strings.TrimPrefix(text, denseName)
-	rest, ordered := strings.CutPrefix(text, orderedName)
-	rest, sparse := strings.CutPrefix(rest, sparseName)
-	op := Op{Sparse: ordered || sparse, Ordered: ordered}
+	var op Op
+	rest, dense := strings.CutPrefix(text, denseName)
+	if dense {
+		text = rest
+	} else {
+		rest, op.Ordered = strings.CutPrefix(rest, orderedName)
+		rest, op.Sparse = strings.CutPrefix(rest, sparseName)
+		op.Sparse = op.Sparse || op.Ordered
+	}
 	for _, bits := range [...]BitOp{AndPopc, XorPopc} {
 		if before, ok := strings.CutSuffix(rest, "."+bits.String()); ok {
 			rest, op.BitOp = before, bits

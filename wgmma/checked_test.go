@@ -220,6 +220,17 @@ func TestReset(t *testing.T) {
 	if issue(t, wg, op, d, w.a, w.b); d.At(1, 2) != 16 {
 		t.Errorf("D is %v, want 16", d.At(1, 2))
 	}
+	wg.Reset(Checked())
+	for range 2 { // the second finds registers of which nothing is pending
+		wg.Fence()
+		if err := wg.MMA(op, d, w.a, w.b); err != nil {
+			t.Fatal(err)
+		}
+		wg.Reset(Checked())
+		if d.At(1, 2) != 16 {
+			t.Errorf("D is %v, want 16 as before", d.At(1, 2))
+		}
+	}
 	if n := testing.AllocsPerRun(10, func() { wg.Reset(); issue(t, wg, op, d, w.a, w.b) }); n > 0 && !raceEnabled {
 		t.Errorf("%v allocations", n)
 	}

@@ -43,13 +43,18 @@ func (w *Warpgroup) chainFrom(queue []instruction) []*instruction {
 			break
 		}
 		in.done = true
-		in.d.pending--
-		if in.f != nil {
-			in.f.pending--
-		}
+		in.leave()
 		w.chain = append(w.chain, in)
 	}
 	return w.chain
+}
+
+// leave gives up the registers, of which in is pending.
+func (in *instruction) leave() {
+	in.d.pending--
+	if in.f != nil {
+		in.f.pending--
+	}
 }
 
 // maxChain is how many instructions run as one at most. The packed operands of as

@@ -85,6 +85,9 @@ func NewWarpgroup(shared *tile.Shared, opts ...Option) *Warpgroup {
 // on in the memory in which w has multiplied, some 100 kB. What is pending is never done.
 func (w *Warpgroup) Reset(opts ...Option) {
 	w.within, w.checked, w.fenced = math.MaxInt, false, 0
+	for i := range w.issued {
+		w.issued[i].leave()
+	}
 	clear(w.issued)
 	w.issued, w.ends = w.issued[:0], w.ends[:0]
 	for _, o := range opts {
