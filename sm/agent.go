@@ -181,7 +181,7 @@ func (a *agent) ThreadFence(s Scope) {
 		c.fence(a)
 		c.told.exchange(a.run.history)
 	}
-	if g := c.launch.global.known; s >= ScopeDevice && g.declared() {
+	if g := c.launch.global.tracked; s >= ScopeDevice && g.declared() {
 		c.told.exchange(a.run.history)
 		g.forum.exchange(c.order.cluster, &c.told)
 		c.told.tell(a.run.history)

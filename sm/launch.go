@@ -165,7 +165,7 @@ func newLaunch(cfg Config, kernel Kernel) (*launch, error) {
 	l.global.launch = l
 	if cfg.Check {
 		l.sched = newScheduler(l)
-		l.global.known = newGlobalShadow()
+		l.global.tracked = newTracked()
 	}
 	if cfg.Check || cfg.Banks != nil {
 		l.become(stateWatched)

@@ -17,28 +17,28 @@ const (
 // A memory is what agents access by an Array: the shared memory of a CTA, or global memory.
 type memory struct {
 	launch   *launch
-	cta      *cta          // whose shared memory it is, nil if it is global
-	cells    []cell        // of the bytes of shared memory, under Check
-	declared *declaration  // the last
-	known    *globalShadow // of global memory, under Check
+	cta      *cta         // whose shared memory it is, nil if it is global
+	cells    []cell       // of the bytes of shared memory, under Check
+	declared *declaration // the last
+	tracked  *tracked     // of global memory, under Check
 }
 
 // shadow returns what the cells of m are of, under Check.
 func (m *memory) shadow() *shadow {
 	if m.cta == nil {
-		return &m.known.shadow
+		return &m.tracked.shadow
 	}
 	return &m.cta.cluster.order.shadow
 }
 
 // seen reports whether there is an area, and accesses of it are seen.
-func (m *memory) seen() bool { return m != nil && (m.cta != nil || m.known.declared()) }
+func (m *memory) seen() bool { return m != nil && (m.cta != nil || m.tracked.declared()) }
 
 // cellsOf returns the cells of as many of n bytes as lie together, and how many bytes those are. Of global memory that
 // no Array is of there are none.
 func (m *memory) cellsOf(at, n int) ([]cell, int) {
 	if m.cta == nil {
-		return m.known.cellsOf(at, n)
+		return m.tracked.cellsOf(at, n)
 	}
 	if have := len(m.cells); at+n > have {
 		m.cells = slices.Grow(m.cells, max(at+n, m.cta.used)-have)[:max(at+n, m.cta.used)]
@@ -63,14 +63,14 @@ func (m *memory) bare(at, n int) {
 	}
 }
 
-// A globalShadow is what is known under Check of the global memory that kernels access by an Array of [Global], by
+// tracked is the global memory that kernels access by an Array of [Global], and what is known of it under Check, by
 // addresses. All of it counts as written before the launch.
-type globalShadow struct {
+type tracked struct {
 	shadow
-	forum forum
-	pages map[int][]cell // by their addresses, nil those that nobody has accessed yet
-	used  []int          // the others, in the order in which they were
-	known map[extent]any // what lies there, and so is kept
+	forum   forum
+	pages   map[int][]cell // by their addresses, nil those that nobody has accessed yet
+	used    []int          // the others, in the order in which they were
+	extents map[extent]any // what lies there, which is kept
 }
 
 // pageSize is for how many bytes cells are made at once.
@@ -79,8 +79,8 @@ const pageSize = 1 << 12
 // An extent is bytes of global memory, from lo to hi-1, elements of size bytes.
 type extent struct{ lo, hi, size int }
 
-func newGlobalShadow() *globalShadow {
-	g := &globalShadow{pages: map[int][]cell{}, known: map[extent]any{}}
+func newTracked() *tracked {
+	g := &tracked{pages: map[int][]cell{}, extents: map[extent]any{}}
 	g.shadow = newShadow(inGlobal, func() (all [][]cell) {
 		for _, p := range g.used {
 			all = append(all, g.pages[p])
@@ -91,14 +91,14 @@ func newGlobalShadow() *globalShadow {
 }
 
 // declared reports whether accesses of any are seen.
-func (g *globalShadow) declared() bool { return g != nil && len(g.known) > 0 }
+func (g *tracked) declared() bool { return g != nil && len(g.extents) > 0 }
 
 // declare has accesses of an extent be seen from here on, and reports whether they were not before.
-func (g *globalShadow) declare(x extent, data any) bool {
-	if _, known := g.known[x]; known {
+func (g *tracked) declare(x extent, data any) bool {
+	if _, known := g.extents[x]; known {
 		return false
 	}
-	g.known[x] = data
+	g.extents[x] = data
 	for p := x.lo &^ (pageSize - 1); p < x.hi; p += pageSize {
 		if _, known := g.pages[p]; !known {
 			g.pages[p] = nil
@@ -107,7 +107,7 @@ func (g *globalShadow) declare(x extent, data any) bool {
 	return true
 }
 
-func (g *globalShadow) cellsOf(at, n int) ([]cell, int) {
+func (g *tracked) cellsOf(at, n int) ([]cell, int) {
 	p, i := at&^(pageSize-1), at&(pageSize-1)
 	n = min(n, pageSize-i)
 	cells, known := g.pages[p]
@@ -143,7 +143,7 @@ func Global[T any](b *Block, data []T) *Array[T] {
 	c.declared = &declaration{site: c.main.site, call: "Global", before: c.declared}
 	d := *c.declared
 	d.at, d.size, d.n = at, size, len(data)
-	if m.known != nil && m.known.declare(extent{at, at + len(data)*size, size}, data) {
+	if m.tracked != nil && m.tracked.declare(extent{at, at + len(data)*size, size}, data) {
 		seen := d
 		seen.before, m.declared = m.declared, &seen
 	}

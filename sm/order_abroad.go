@@ -66,7 +66,7 @@ func (f *forum) exchange(cluster int, m *meeting) {
 
 // gather has all clusters that have come to grid.sync know what each of them does, before they go on.
 func (l *launch) gather() {
-	if !l.global.known.declared() {
+	if !l.global.tracked.declared() {
 		return
 	}
 	var f forum
