@@ -34,6 +34,26 @@ func (k *Kernel) Lanes(t Type) LanesFunc {
 	return k.lanes[t]
 }
 
+// AddUp adds to the first of n times size sums of type t, F32 or F64, those of blocks, the others, in order.
+func AddUp(t Type, sums unsafe.Pointer, size, n int) {
+	if t == F64 {
+		addUp[float64](sums, size, n)
+	} else {
+		addUp[float32](sums, size, n)
+	}
+}
+
+func addUp[F float](sums unsafe.Pointer, size, n int) {
+	of := unsafe.Slice((*F)(sums), n*size)
+	for e := range size {
+		sum := of[e]
+		for i := e + size; i < len(of); i += size {
+			sum += of[i]
+		}
+		of[e] = sum
+	}
+}
+
 // A chainFunc goes on with a sum by the products of as many words of a and of b.
 type chainFunc[F, W any] func(sum F, a, b []W) F
 

@@ -90,3 +90,15 @@ func testLanes[F float](t *testing.T, kern *Kernel, typ Type, twin LanesFunc, sa
 		}
 	}
 }
+
+// TestAddUp adds in order: in another the sums would be 0.
+func TestAddUp(t *testing.T) {
+	f32 := []float32{1, 3, 1e30, -1e30, -1e30, 1e30, 2, 5, 9}
+	if AddUp(F32, unsafe.Pointer(&f32[0]), 2, 4); f32[0] != 2 || f32[1] != 5 || f32[8] != 9 {
+		t.Error(f32)
+	}
+	f64 := []float64{1, 1e300, -1e300, 4}
+	if AddUp(F64, unsafe.Pointer(&f64[0]), 1, 4); f64[0] != 4 {
+		t.Error(f64)
+	}
+}

@@ -9,7 +9,6 @@ import (
 	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/internal/ended"
 	"example.com/leafhopper/internal/plan"
-	"example.com/leafhopper/internal/spin"
 	"github.com/x448/float16"
 )
 
@@ -83,19 +82,10 @@ func (p *product) storeOnOld(to unsafe.Pointer, acc lines, rows, cols int) {
 
 // withoutK computes the product of matrices with K = 0, alpha·0 + beta·C, unless ctx, which may be nil, ends.
 func (p *product) withoutK(ctx context.Context) error {
-	var t spin.Turn
-	t.Begin()
-	for i := 0; i < p.M; i += oldRows {
-		if err := ended.Err(ctx); err != nil {
-			return err
-		}
-		for j := 0; j < p.N; j += p.Kernel.NR {
-			var zeros [oldRows * maxNR]float32
-			p.epilogue(lines{unsafe.Pointer(&zeros), maxNR * 4}, i, j, min(oldRows, p.M-i), min(p.Kernel.NR, p.N-j))
-			t.Look()
-		}
-	}
-	return nil
+	return ended.Walk(ctx, p.M, p.N, oldRows, p.Kernel.NR, func(row, rows, col, cols int) {
+		var zeros [oldRows * maxNR]float32
+		p.epilogue(lines{unsafe.Pointer(&zeros), maxNR * 4}, row, col, rows, cols)
+	})
 }
 
 // setFinish makes the finish of a product whose operands have taken their places, if it has as many rows and columns

@@ -104,29 +104,8 @@ func (in *slab) runDots() {
 	for first := 0; first < blocks; first += dotGroup {
 		n, before := min(dotGroup, blocks-first), min(first, 1)
 		in.dotSums(first, n, unsafe.Add(sums, before*size*in.Kernel.Word))
-		in.addBlocks(sums, before+n)
+		asm.AddUp(in.Kernel.Sum, sums, size, before+n)
 	}
 	in.epilogue(lines{sums, in.N * in.Kernel.Word}, 0, 0, in.M, in.N)
 	scratches.Put(s)
-}
-
-// addBlocks adds to the sums of the first of n blocks the others, in order.
-func (p *product) addBlocks(sums unsafe.Pointer, n int) {
-	if p.Kernel.Sum == asm.F64 {
-		addSums[float64](sums, p.M*p.N, n)
-	} else {
-		addSums[float32](sums, p.M*p.N, n)
-	}
-}
-
-// addSums adds to the first of so many times size sums the others, in order.
-func addSums[F float32 | float64](sums unsafe.Pointer, size, n int) {
-	of := unsafe.Slice((*F)(sums), n*size)
-	for e := range size {
-		sum := of[e]
-		for i := e + size; i < len(of); i += size {
-			sum += of[i]
-		}
-		of[e] = sum
-	}
 }

@@ -129,7 +129,7 @@ func (sp *slabProgram) addUp(slab, from, to int) {
 	word, size := sp.Kernel.Word, sp.M*sp.N
 	sums, pitch := unsafe.Add(sp.sums, (row*sp.N+from)*word), sp.N*word
 	if sp.dots() {
-		sp.addBlocks(sums, sp.Blocks())
+		asm.AddUp(sp.Kernel.Sum, sums, size, sp.Blocks())
 	} else {
 		for i := 1; i <= sp.Blocks()-sp.Span; i++ {
 			asm.Combine(sp.Kernel.Sum, sums, pitch, unsafe.Add(sums, i*size*word), pitch, end-row, to-from, 1, 1)
