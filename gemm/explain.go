@@ -106,7 +106,7 @@ func (a *Question) product(k *asm.Kernel, on *plan.Machine) *product {
 	}
 	if a.Packed {
 		p.b = panelsFor(k, a.Type, a.K, a.N)
-		p.b.asColumns()
+		p.b.lie()
 	}
 	p.fewColumns(on)
 	p.pose()

@@ -105,7 +105,7 @@ func RingBytes(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
 
 // MovePacked moves the panels of p to memory of their size.
 func MovePacked[T Element](p *Packed[T], memory []byte) {
-	copy(memory[:p.Size()], p.b.memory())
+	copy(memory, unsafe.Slice((*byte)(p.b.ptr), p.Size()))
 	p.b.ptr = unsafe.Pointer(unsafe.SliceData(memory))
 }
 

@@ -19,13 +19,13 @@ func (m Matrix[T]) operand(T)  {}
 func (p *Packed[T]) operand(T) {}
 
 // Packed is a matrix B in the layout that a kernel reads. Multiply takes it wherever it takes B, gives the same bits,
-// and is spared copying B: worth it for weights that are multiplied many times, most of all by few rows at a time. Many
-// rows by up to 16 columns take less time by the B that was packed.
+// and is spared copying B: worth it for weights that are multiplied many times, most of all by few rows at a time.
 //
 // A Packed is immutable and may be used by several goroutines at once; B may change after it was packed. Its memory
 // is Size bytes. With the rows of B rounded up to the step of the kernel and the columns to its NR, an element takes
 // as much as in B, and in Hopper's arithmetic 5 or 6 bytes. A single column is kept as it is, and so are, in native
-// arithmetic, up to 8 with at least 4,096 rows for each of them, or 8,192 of bfloat16 and fp8.
+// arithmetic, up to 8 with at least 4,096 rows for each of them, or 8,192 of bfloat16 and fp8. Other columns of at least
+// 256 bfloat16, up to 16, lie beside panels of pairs, too.
 type Packed[T Element] struct {
 	b view // whose kernel is nil in a zero Packed
 }
@@ -53,9 +53,9 @@ func Pack[T Element](b Matrix[T], opts ...Option) (*Packed[T], error) {
 		return nil, fmt.Errorf("gemm: %w", err)
 	}
 	p := &Packed[T]{panelsFor(k, v.elem, v.rows, v.cols)}
-	if most := int64(math.MaxInt - tile.SlotAlign); p.b.wants() > most {
+	if most, wants := int64(math.MaxInt-tile.SlotAlign), p.b.wants()+int64(p.b.spreads()); wants > most {
 		return nil, fmt.Errorf("gemm: Pack: B of %dx%d takes %d bytes for kernel %q, more than %d",
-			v.rows, v.cols, p.b.wants(), k.Name, most)
+			v.rows, v.cols, wants, k.Name, most)
 	}
 	if err := p.b.fill(s.ctx, &v); err != nil {
 		return nil, err
@@ -79,7 +79,10 @@ func (p *Packed[T]) Kernel() string {
 }
 
 // Size returns the bytes of memory that the packed elements take.
-func (p *Packed[T]) Size() int { return p.view().len * elementType[T]().Size() }
+func (p *Packed[T]) Size() int {
+	v := p.view()
+	return v.len*v.elem.Size() + v.spreads()
+}
 
 func (p *Packed[T]) view() (v view) {
 	p.viewTo(&v)

@@ -2,6 +2,8 @@ package gemm
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding"
 	"encoding/binary"
 	"errors"
@@ -9,11 +11,10 @@ import (
 	"hash/crc32"
 	"math"
 	"math/bits"
-	"slices"
 	"unsafe"
 
 	"example.com/leafhopper/asm"
-	"example.com/leafhopper/internal/spin"
+	"example.com/leafhopper/internal/ended"
 )
 
 // The binary form of a Packed, little-endian:
@@ -47,7 +48,7 @@ var (
 	_ encoding.BinaryUnmarshaler = (*Packed[float32])(nil)
 )
 
-// MarshalBinary returns p as bytes, Size and at most 100 more, for [Packed.UnmarshalBinary]. They hold the layout of
+// MarshalBinary returns p as bytes, at most Size and 100 more, for [Packed.UnmarshalBinary]. They hold the layout of
 // p's kernel and serve where the same kernel runs, in this build or another that lays panels out alike; to keep a
 // matrix for longer than that, keep the matrix. It is an error if p is nil or zero, or on a big-endian machine.
 func (p *Packed[T]) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
@@ -80,15 +81,9 @@ func (p *Packed[T]) AppendBinary(b []byte) ([]byte, error) {
 	return binary.LittleEndian.AppendUint32(b, sum), nil
 }
 
-// inTurns calls f with one piece of data after the other, and gives way in between: who copies a large model in a call
-// has the whole program wait as soon as the garbage collector wants to stop the world.
+// inTurns calls f with one piece of data after the other.
 func inTurns(data []byte, f func(piece []byte)) {
-	var turn spin.Turn
-	turn.Begin()
-	for piece := range slices.Chunk(data, fillBytes) {
-		f(piece)
-		turn.Look()
-	}
+	ended.Walk(context.Background(), 1, len(data), 1, fillBytes, func(_, _, at, n int) { f(data[at : at+n]) })
 }
 
 var errBigEndian = errors.New("the binary form of a Packed is little-endian, this machine is big-endian")
@@ -189,22 +184,18 @@ func (v *view) load(panels []byte) error {
 		inTurns(panels, func(piece []byte) { data = data[copy(data, piece):] })
 		return nil
 	}
-	var turn spin.Turn
-	turn.Begin()
-	for k0, at := 0, 0; at < len(panels); k0 += v.stride {
-		n, size := min(v.stride, v.rows-k0), v.panelPitch(k0)
-		for col := 0; col < v.cols; col += v.kernel.NR {
-			from, to := panels[at:at+size], data[at:at+size]
-			copy(to, from)
-			v.kernel.RestoreB(v.elem, unsafe.Pointer(unsafe.SliceData(to)), n)
-			if !bytes.Equal(to, from) {
-				return fmt.Errorf("forged: the panel of row %d and column %d is not what its elements make", k0, col)
-			}
-			at += size
-			turn.Look()
+	var forged error
+	ended.Walk(context.Background(), v.rows, v.cols, v.stride, v.kernel.NR, func(k0, n, col, _ int) {
+		size := v.panelPitch(k0)
+		from, to := panels[:size], data[:size]
+		panels, data = panels[size:], data[size:]
+		copy(to, from)
+		v.kernel.RestoreB(v.elem, unsafe.Pointer(unsafe.SliceData(to)), n)
+		if !bytes.Equal(to, from) {
+			forged = fmt.Errorf("forged: the panel of row %d and column %d is not what its elements make", k0, col)
 		}
-	}
-	return nil
+	})
+	return cmp.Or(forged, v.spread(context.Background()))
 }
 
 // shape sets the size of B if that makes size bytes of panels.

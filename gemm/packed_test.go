@@ -186,6 +186,9 @@ func testPackedSize[T gemm.Element](t *testing.T) {
 			switch {
 			case d[1] == 1, d[0] >= each*d[1] && d[1] <= 8:
 				least, most = d[0]*d[1]*typeOf[T]().Size(), d[0]*d[1]*typeOf[T]().Size()
+			case k.Arithmetic == gemm.Native && k.KPack == 2 && d[0] >= 256 && d[1] <= 16: // the columns, too
+				least += (d[0] + 1) / 2 * 2 * d[1] * typeOf[T]().Size()
+				most = least
 			case k.Arithmetic == gemm.Hopper:
 				least, most = 5*elements, 6*elements+128*(elements/k.NR/step)
 			}
@@ -215,7 +218,7 @@ func TestPackedGuard(t *testing.T) {
 	}
 	eachKernel(t, asm.BF16, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
 		for _, atEnd := range []bool{false, true} {
-			for _, d := range [][3]int{{1, 1, 1}, {k.MR, k.NR, 700}, {k.MR + 1, 2*k.NR + 3, 95},
+			for _, d := range [][3]int{{1, 1, 1}, {k.MR, k.NR, 700}, {k.MR + 1, 2*k.NR + 3, 95}, {1100, 3, 257},
 				{2, 2, 256*512 + 1}, {7, 1, 4099}} {
 				if d[2] > 5000 && (slowKernel(k.Name) || k.Arithmetic != gemm.Native || raceEnabled) {
 					continue

@@ -7,7 +7,6 @@ import (
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/internal/ended"
 	"example.com/leafhopper/internal/plan"
-	"example.com/leafhopper/internal/spin"
 	"example.com/leafhopper/tile"
 )
 
@@ -31,16 +30,21 @@ func (v *view) keeps() bool {
 		v.rows >= keptEach*v.cols*v.elem.Block()
 }
 
-// asColumns makes v the matrix of the columns that it keeps, if it does.
-func (v *view) asColumns() {
-	if v.packed && v.keeps() {
+// lie makes v the matrix that its memory is as it lies, if it is to be read so: the columns that it keeps, or a panel.
+func (v *view) lie() {
+	switch {
+	case !v.packed:
+	case v.keeps():
 		v.packed, v.trans, v.stride = false, true, v.rows
+	case plan.Lies(v.kernel, v.elem, v.rows, v.cols):
+		v.packed, v.stride = false, v.kernel.NR
 	}
 }
 
-// hold gives v memory of n bytes for [stage of K][stored panel], or for the columns of B, and returns it.
+// hold gives v memory of n bytes for [stage of K][stored panel] and what is spread, or for the columns of B, and returns
+// those.
 func (v *view) hold(n int) []byte {
-	v.ptr, v.len = unsafe.Pointer(unsafe.SliceData(tile.HeapSlots(n))), n/v.elem.Size()
+	v.ptr, v.len = unsafe.Pointer(unsafe.SliceData(tile.HeapSlots(n+v.spreads()))), n/v.elem.Size()
 	return v.memory()
 }
 
@@ -55,41 +59,70 @@ func (v *view) fill(ctx context.Context, b *view) error {
 	if len(v.hold(int(v.wants()))) == 0 {
 		return nil // no elements, however many rows or columns
 	}
-	var t spin.Turn
-	t.Begin()
-	size, keeps, columns := b.elem.Size(), v.keeps(), *v
-	columns.asColumns()
-	store, deep, most := v.kernel.StoreB(b.elem, b.trans), v.stride, fillBytes
-	switch {
-	case keeps && b.trans:
-		deep = fillBytes / size
-	case keeps:
-		deep = fillBytes / plan.LineBytes // elements, each on a line of its own
-	case v.kernel.Arithmetic == asm.Hopper:
+	if v.keeps() {
+		columns, size, deep := *v, b.elem.Size(), fillBytes/plan.LineBytes // elements, each on a line of its own
+		if columns.lie(); b.trans {
+			deep = fillBytes / size
+		}
+		return ended.Walk(ctx, b.rows, b.cols, deep, 1, func(k0, n, col, _ int) {
+			line := size
+			if b.trans {
+				n, line = 1, n*size
+			}
+			asm.CopyRows(columns.at(k0, col), size, b.at(k0, col), b.pitch(), n, line)
+		})
+	}
+	store, deep, most := v.kernel.StoreB(b.elem, b.trans), min(v.stride, b.rows), fillBytes
+	if v.kernel.Arithmetic == asm.Hopper {
 		most /= 16 // for exponents are found, too
 	}
-	for k0 := 0; k0 < b.rows; k0 += deep {
-		n := min(deep, b.rows-k0)
-		width := max(1, most/(n*size*v.kernel.NR)) * v.kernel.NR
-		if keeps {
-			width = 1
-		}
-		for col := 0; col < b.cols; col += width {
-			switch from := b.at(k0, col); {
-			case !keeps:
-				store(v.panel(k0, col), from, b.pitch(), min(width, b.cols-col), n)
-			case b.trans:
-				asm.CopyRows(columns.at(k0, col), 0, from, 0, 1, n*size)
-			default:
-				asm.CopyRows(columns.at(k0, col), size, from, b.pitch(), n, size)
-			}
-			t.Look()
-			if err := ended.Err(ctx); err != nil {
-				return err
-			}
-		}
+	width := max(1, most/(deep*b.elem.Size()*v.kernel.NR)) * v.kernel.NR
+	err := ended.Walk(ctx, b.rows, b.cols, deep, width, func(k0, n, col, cols int) {
+		store(v.panel(k0, col), b.at(k0, col), b.pitch(), cols, n)
+	})
+	if err == nil {
+		err = v.spread(ctx)
 	}
-	return nil
+	return err
+}
+
+// spreads returns the bytes of the few columns that v has behind a panel of pairs, too, which is mostly padding: where A
+// is tall they are rows by the transpose of A.
+func (v *view) spreads() int {
+	k := v.kernel
+	if v.rows < plan.TallK || v.cols > plan.FewColumns || k.Arithmetic != asm.Native || k.KPack == 1 ||
+		k.Narrow(v.elem) || v.keeps() {
+		return 0
+	}
+	return plan.CeilDiv(v.rows, 2) * v.cols * k.Word
+}
+
+// spread copies the columns from the panel, if there are to be any.
+func (v *view) spread(ctx context.Context) error {
+	if v.spreads() == 0 {
+		return nil
+	}
+	pairs, word, pitch := plan.CeilDiv(v.rows, 2), v.kernel.Word, v.kernel.NR*v.kernel.Word
+	to := unsafe.Add(v.ptr, v.len*v.elem.Size())
+	return ended.Walk(ctx, pairs, v.cols, fillBytes/plan.LineBytes, 1, func(k0, n, col, _ int) {
+		asm.CopyRows(unsafe.Add(to, (col*pairs+k0)*word), word, unsafe.Add(v.ptr, k0*pitch+col*word), pitch, n, word)
+	})
+}
+
+// unpack makes v a matrix, of few columns, if it has a form that is one.
+func (v *view) unpack() bool {
+	switch k := v.kernel; {
+	case !v.packed:
+	case v.spreads() > 0:
+		v.ptr, v.trans, v.stride = unsafe.Add(v.ptr, v.len*v.elem.Size()), true, plan.RoundUp(v.rows, 2)
+		v.len = v.cols * v.stride
+	case v.cols <= k.NR && (k.Narrow(v.elem) || k.Unpacked(v.elem) != nil):
+		v.stride = k.NR
+	default:
+		return false
+	}
+	v.packed = false
+	return true
 }
 
 // wants returns the bytes of all panels. It cannot overflow: an element, of which B has them all, takes 16 KB at most.

@@ -15,7 +15,11 @@ func TestPose(t *testing.T) {
 	f32 := func(rows, cols, stride int) Matrix[float32] {
 		return Matrix[float32]{Rows: rows, Cols: cols, Stride: stride, Data: make([]float32, rows*stride)}
 	}
-	packed, err := Pack(f32(5, 7, 7))
+	packed, err := Pack(f32(5, 77, 77))
+	if err != nil {
+		t.Fatal(err)
+	}
+	panel, err := Pack(f32(5, 7, 7))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,10 +38,12 @@ func TestPose(t *testing.T) {
 			want: plan.Problem{M: 3, N: 7, K: 5, PitchA: 16, PitchB: 24, PitchC: 28, TransA: true, FormB: plan.AlongK}},
 		{name: "C transposed", c: f32(7, 3, 4).T(), a: f32(3, 5, 6), b: f32(5, 7, 8), plain: true, // C' = B'·A'
 			want: plan.Problem{M: 7, N: 3, K: 5, PitchA: 32, PitchB: 24, PitchC: 16, TransA: true, FormB: plan.AlongK}},
-		{name: "packed", c: f32(3, 7, 7), a: f32(3, 5, 5), b: packed, plain: true,
-			want: plan.Problem{M: 3, N: 7, K: 5, PitchA: 20, PitchC: 28, FormB: plan.InPanels}},
-		{name: "packed, C transposed", c: f32(7, 3, 3).T(), a: f32(3, 5, 5), b: packed, plain: true,
-			want: plan.Problem{M: 3, N: 7, K: 5, PitchA: 20, PitchC: 12, FormB: plan.InPanels, TransC: true}},
+		{name: "packed", c: f32(3, 77, 77), a: f32(3, 5, 5), b: packed, plain: true,
+			want: plan.Problem{M: 3, N: 77, K: 5, PitchA: 20, PitchC: 308, FormB: plan.InPanels}},
+		{name: "packed, C transposed", c: f32(77, 3, 3).T(), a: f32(3, 5, 5), b: packed, plain: true,
+			want: plan.Problem{M: 3, N: 77, K: 5, PitchA: 20, PitchC: 12, FormB: plan.InPanels, TransC: true}},
+		{name: "a panel", c: f32(3, 7, 7), a: f32(3, 5, 5), b: panel, plain: true,
+			want: plan.Problem{M: 3, N: 7, K: 5, PitchA: 20, PitchB: 4 * panel.b.kernel.NR, PitchC: 28}},
 		{name: "a column", c: f32(3, 1, 1), a: f32(3, 5, 6), b: f32(5, 1, 1), plain: true, // is a row by A'
 			want: plan.Problem{M: 1, N: 3, K: 5, PitchA: 20, PitchB: 24, PitchC: 12, FormB: plan.AlongK}},
 		{name: "finished", c: f32(3, 7, 7), a: f32(3, 5, 5), b: f32(5, 7, 7),
@@ -64,6 +70,9 @@ func TestPose(t *testing.T) {
 		got, want := in.Problem, tc.want
 		if want.Elem == 0 && want.ElemB == 0 {
 			want.Elem, want.ElemA, want.ElemB, want.Out = asm.F32, asm.F32, asm.F32, asm.F32
+		}
+		if tc.b == AnyMatrix(panel) && got.Kernel.Unpacked(asm.F32) == nil {
+			want.FormB = plan.InPanels
 		}
 		want.Kernel, want.On = got.Kernel, plan.Here.Tuned(got.Kernel)
 		want.Plain, want.Workers, want.Procs = tc.plain, 1, 1

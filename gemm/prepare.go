@@ -23,7 +23,7 @@ func (s *settings) prepare(p *product) error {
 	if err != nil {
 		return fmt.Errorf("gemm: %w", err)
 	}
-	p.b.asColumns()
+	p.b.lie()
 	p.Kernel, p.K, p.alpha, p.beta = k, p.a.cols, s.alpha, s.beta
 	if k.Arithmetic != Native {
 		if err := s.cutParts(p); err != nil {
@@ -112,12 +112,12 @@ func (p *product) fewColumns(on *plan.Machine) {
 		p.transpose()
 		p.c.row()
 		p.a.row()
-	case !p.b.packed:
+	default:
 		q := plan.Problem{M: p.c.cols, N: p.c.rows, K: p.K, Kernel: p.Kernel, Elem: p.Elem, ElemB: p.a.elem}
 		if q.On = on.Tuned(p.Kernel); !p.a.trans {
 			q.FormB = plan.AlongK
 		}
-		if q.BeatsTranspose() {
+		if q.BeatsTranspose() && p.b.unpack() {
 			p.transpose()
 		}
 	}

@@ -13,7 +13,8 @@ func TestWalk(t *testing.T) {
 		{7, 5, 3, 2, 9}, {6, 4, 3, 2, 4}, {1, 9, 8, 9, 1}, {0, 5, 1, 1, 0}, {5, 0, 1, 1, 0},
 	} {
 		seen, parts, last := make([]int, c.rows*c.cols), 0, -1
-		err := ended.Walk(nil, c.rows, c.cols, c.deep, c.wide, func(row, n, col, m int) {
+		var none context.Context
+		err := ended.Walk(none, c.rows, c.cols, c.deep, c.wide, func(row, n, col, m int) {
 			for i := row; i < row+n; i++ {
 				for j := col; j < col+m; j++ {
 					seen[i*c.cols+j]++

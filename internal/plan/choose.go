@@ -59,7 +59,7 @@ const FewColumns, TallLeast = 16, streamMin // most columns, and least elements 
 // to 1.6 (-size 1024x2x256,...,100000x2x300), but with AMX tiles of an A in rows are faster.
 func (q *Problem) BeatsTranspose() bool {
 	switch {
-	case q.N < 8*q.M || q.K < 256:
+	case q.N < 8*q.M || q.K < TallK:
 		return false
 	case q.FormB == InRows:
 		return q.M*q.Kernel.Word <= LineBytes && q.Kernel.StreamRows(q.ElemB, false) > 0 && q.N*q.K >= streamMin

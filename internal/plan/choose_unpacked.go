@@ -9,6 +9,9 @@ import "example.com/leafhopper/asm"
 const (
 	tinyWork = 1 << 16 // multiply-adds that are too few to think about
 	thinRows = 4       // rows that are not fewer than a kernel for unpacked operands wants
+
+	sharedRows = 16      // rows of an A across K, pages apart, that do not stay in caches
+	panelLies  = 1 << 20 // bytes of a panel, at most, that are read as fast as a matrix as in one
 )
 
 // unpacked returns the kernel's way to multiply the operands where they lie, or nil.
@@ -20,27 +23,20 @@ func (q *Problem) unpacked() *asm.Unpacked {
 }
 
 // Tiny reports whether the kernel multiplies them so, and they are so small that to look for a faster way takes longer,
-// but K no deeper than dot products may be. A panel of words is rows of K, too; several panels, or what lies along K,
-// are for a vector.
+// but K no deeper than dot products may be. Panels, and what lies along K, are for a vector.
 func (q *Problem) Tiny() bool {
 	u := q.unpacked()
 	// An int counts them wherever there is such a kernel.
 	if u == nil || q.M*q.N*q.K > tinyWork || q.K >= dotBlocks*q.Elem.Block() {
 		return false
 	}
-	switch q.FormB {
-	case AlongK:
-		return q.M == 1 && u.Vector[AlongK] != nil
-	case InPanels:
-		return q.N <= q.Kernel.NR || q.M == 1
-	}
-	return true
+	return q.FormB == InRows || q.M == 1 && u.Vector[q.FormB] != nil
 }
 
 // readsFast reports whether it is faster to multiply operands where they lie than to pack them.
 func (q *Problem) readsFast() bool {
 	u, on, workers := q.unpacked(), q.On, q.AtOnce()
-	if u == nil || q.exceeds(1) {
+	if u == nil || q.exceeds(1) || q.strays(u) {
 		return false
 	}
 	size := q.sizeB()
@@ -55,4 +51,20 @@ func (q *Problem) readsFast() bool {
 		return size <= min(on.unpacked, 4*on.l2)
 	}
 	return q.Flops() <= on.unpackedSmall
+}
+
+// Lies reports whether a B of so many rows and columns of t that is packed is read as the matrix that its only panel is,
+// too: of rows as long as the panel is wide.
+func Lies(k *asm.Kernel, t asm.Type, rows, cols int) bool {
+	return cols <= k.NR && k.Unpacked(t) != nil && rows*k.NR*t.Size() <= panelLies
+}
+
+// strays reports whether the tiles of a tall A are kept waiting where panels would not be: by an A in memory each of
+// whose lines is a row of K, or by one whose lines are read in parts, and share the sets of caches; or by a B whose few
+// columns are far apart, beside an A in memory.
+func (q *Problem) strays(u *asm.Unpacked) bool {
+	size := q.Elem.Size()
+	far := float64(q.M)*float64(q.K*size) > float64(max(q.On.l3, pastBytes)/2)
+	shared := q.PitchA%pageBytes == 0 && u.Rows*size < LineBytes && q.K >= sharedRows && q.N*size <= LineBytes/2
+	return q.M > q.On.unpackedTall && q.K < TallK && (q.TransA && (far || shared) || far && q.PitchB > 3*q.N*size)
 }

@@ -184,7 +184,9 @@ func posed(on *Machine, k *asm.Kernel, elem asm.Type, layout string, m, n, depth
 	case 'T':
 		q.FormB = AlongK
 	case 'P':
-		q.FormB = InPanels
+		if q.FormB = InPanels; Lies(k, elem, depth, n) {
+			q.FormB = InRows // a panel is, too
+		}
 	}
 	if n == 1 { // a column is a row of the transpose
 		q.M, q.N, q.TransA, q.FormB = 1, m, false, AlongK
@@ -196,8 +198,11 @@ func posed(on *Machine, k *asm.Kernel, elem asm.Type, layout string, m, n, depth
 	if q.TransA {
 		q.PitchA = q.M * elem.Size()
 	}
-	if q.FormB == AlongK {
+	switch {
+	case q.FormB == AlongK:
 		q.PitchB = q.K * elem.Size()
+	case layout[1] == 'P' && q.FormB == InRows && n > 1:
+		q.PitchB = k.NR * elem.Size()
 	}
 	return q
 }
@@ -219,6 +224,33 @@ func TestVBMI(t *testing.T) {
 					t.Errorf("VBMI %v: %v %s: %v", vbmi, elem, layout, &g)
 				}
 			}
+		}
+	}
+}
+
+// TestStrays packs tall operands that tiles of few rows would wait for.
+func TestStrays(t *testing.T) {
+	k := asm.Named("avx512")
+	if k.Mul == nil {
+		t.Skip("this build has no assembly")
+	}
+	on := Machine{Name: "zen5", L2: 1 << 20, L3: 32 << 20, VBMI: true}.Tune()
+	for _, tc := range []struct {
+		layout  string
+		m, n, k int
+		want    bool
+	}{
+		{"TN", 4096, 8, 64, true}, // rows of K share sets
+		{"TN", 4100, 8, 64, false}, {"TN", 4096, 9, 64, false}, {"TN", 4096, 8, 15, false}, {"NN", 4096, 8, 64, false},
+		{"TN", 70000, 24, 64, true}, // in memory
+		{"TN", 60000, 24, 64, false}, {"NN", 70000, 24, 64, false}, {"TN", 70000, 24, 256, false},
+		{"NP", 70000, 8, 64, true}, // and B apart
+		{"NP", 70000, 24, 64, false}, {"NP", 60000, 8, 64, false},
+	} {
+		q := posed(on, k, asm.F32, tc.layout, tc.m, tc.n, tc.k)
+		q.Staff(1, 1, false)
+		if g := Choose(&q); (g.B != UnpackedB) != tc.want {
+			t.Errorf("%+v: %v", tc, &g)
 		}
 	}
 }

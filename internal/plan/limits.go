@@ -28,6 +28,9 @@ const (
 	maxStage = barrier.MaxTx * tile.PanelTxUnit
 )
 
+// TallK is the least K for which to look at the transpose of a product of a tall A.
+const TallK = 256
+
 // callFlops are those of one call of a microkernel, which cannot be preempted: about 100 µs of AVX2.
 const callFlops = 16 << 20
 
