@@ -16,6 +16,9 @@ func (in *slab) runUnpacked(from, to int) {
 		s = scratches.Get().(*scratch)
 		wide, high = min(wide, maxNR/in.Kernel.NR*in.Kernel.NR), min(high, plan.ScratchBytes/(maxNR*in.Kernel.Word))
 	}
+	if in.b.packed && in.M > 1 {
+		wide = min(wide, in.Kernel.NR)
+	}
 	if limit := plan.CallLimit(in.Kernel); plan.FlopsOf(high, wide, depth) > limit {
 		high = max(1, limit/plan.FlopsOf(u.Rows, wide, depth)) * u.Rows
 	}

@@ -23,14 +23,19 @@ func (q *Problem) unpacked() *asm.Unpacked {
 }
 
 // Tiny reports whether the kernel multiplies them so, and they are so small that to look for a faster way takes longer,
-// but K no deeper than dot products may be. Panels, and what lies along K, are for a vector.
+// but K no deeper than dot products may be. Panels, unless they are few, and what lies along K are for a vector.
 func (q *Problem) Tiny() bool {
 	u := q.unpacked()
 	// An int counts them wherever there is such a kernel.
 	if u == nil || q.M*q.N*q.K > tinyWork || q.K >= dotBlocks*q.Elem.Block() {
 		return false
 	}
-	return q.FormB == InRows || q.M == 1 && u.Vector[q.FormB] != nil
+	return q.FormB == InRows || q.M == 1 && u.Vector[q.FormB] != nil || q.fewPanels(u)
+}
+
+// fewPanels reports whether several rows meet panels, each of which is rows, too, that a tile is wide enough for.
+func (q *Problem) fewPanels(u *asm.Unpacked) bool {
+	return q.FormB == InPanels && q.M > 1 && q.N > q.Kernel.NR && q.N <= u.Columns
 }
 
 // readsFast reports whether it is faster to multiply operands where they lie than to pack them.
@@ -41,7 +46,7 @@ func (q *Problem) readsFast() bool {
 	}
 	size := q.sizeB()
 	switch {
-	case q.FormB != InRows:
+	case q.FormB != InRows && !(2*q.M <= u.Rows && q.fewPanels(u)):
 		return q.M == 1 && size <= on.unpackedThin[q.FormB]
 	case workers > 1 && q.M <= u.Rows && q.held(workers, on.unpackedHeld):
 		return true

@@ -228,7 +228,8 @@ func TestVBMI(t *testing.T) {
 	}
 }
 
-// TestStrays packs tall operands that tiles of few rows would wait for.
+// TestStrays packs tall operands that tiles of few rows would wait for, and has up to half of a tile's rows multiplied
+// by two panels, one after the other, as by rows.
 func TestStrays(t *testing.T) {
 	k := asm.Named("avx512")
 	if k.Mul == nil {
@@ -246,6 +247,7 @@ func TestStrays(t *testing.T) {
 		{"TN", 60000, 24, 64, false}, {"NN", 70000, 24, 64, false}, {"TN", 70000, 24, 256, false},
 		{"NP", 70000, 8, 64, true}, // and B apart
 		{"NP", 70000, 24, 64, false}, {"NP", 60000, 8, 64, false},
+		{"NP", 4, 48, 1000, false}, {"NP", 5, 48, 1000, true}, {"NP", 4, 49, 1000, true}, {"NP", 1, 33, 1000, false},
 	} {
 		q := posed(on, k, asm.F32, tc.layout, tc.m, tc.n, tc.k)
 		q.Staff(1, 1, false)
