@@ -30,12 +30,8 @@ func (q *Problem) Tiny() bool {
 	if u == nil || q.M*q.N*q.K > tinyWork || q.K >= dotBlocks*q.Elem.Block() {
 		return false
 	}
-	return q.FormB == InRows || q.M == 1 && u.Vector[q.FormB] != nil || q.fewPanels(u)
-}
-
-// fewPanels reports whether several rows meet panels, each of which is rows, too, that a tile is wide enough for.
-func (q *Problem) fewPanels(u *asm.Unpacked) bool {
-	return q.FormB == InPanels && q.M > 1 && q.N > q.Kernel.NR && q.N <= u.Columns
+	return q.FormB == InRows || q.M == 1 && u.Vector[q.FormB] != nil ||
+		q.FormB == InPanels && q.N <= max(q.Kernel.NR, u.Columns)
 }
 
 // readsFast reports whether it is faster to multiply operands where they lie than to pack them.
@@ -45,8 +41,10 @@ func (q *Problem) readsFast() bool {
 		return false
 	}
 	size := q.sizeB()
+	// Rows that are few, too, by panels, each of which is rows, that a tile is wide enough for.
+	panels := q.FormB == InPanels && 1 < q.M && 2*q.M <= u.Rows && q.Kernel.NR < q.N && q.N <= u.Columns
 	switch {
-	case q.FormB != InRows && !(2*q.M <= u.Rows && q.fewPanels(u)):
+	case q.FormB != InRows && !panels:
 		return q.M == 1 && size <= on.unpackedThin[q.FormB]
 	case workers > 1 && q.M <= u.Rows && q.held(workers, on.unpackedHeld):
 		return true
@@ -59,9 +57,10 @@ func (q *Problem) readsFast() bool {
 }
 
 // Lies reports whether a B of so many rows and columns of t that is packed is read as the matrix that its only panel is,
-// too: of rows as long as the panel is wide.
+// too: of rows as long as the panel is wide, but of no more columns than a tile.
 func Lies(k *asm.Kernel, t asm.Type, rows, cols int) bool {
-	return cols <= k.NR && k.Unpacked(t) != nil && rows*k.NR*t.Size() <= panelLies
+	u := k.Unpacked(t)
+	return u != nil && cols <= min(k.NR, u.Columns) && rows*k.NR*t.Size() <= panelLies
 }
 
 // strays reports whether the tiles of a tall A are kept waiting where panels would not be: by an A in memory each of

@@ -256,3 +256,22 @@ func TestStrays(t *testing.T) {
 		}
 	}
 }
+
+// TestLies has panels read as rows where a tile is wide enough for all columns, and caches hold the panel.
+func TestLies(t *testing.T) {
+	for _, tc := range []struct {
+		kernel     string
+		elem       asm.Type
+		rows, cols int
+		want       bool
+	}{
+		{"avx512", asm.F32, 8192, 32, true}, {"avx512", asm.F32, 8193, 32, false}, {"avx512", asm.F32, 100, 33, false},
+		{"avx512", asm.F16, 100, 3, false}, {"avx2", asm.F32, 100, 16, true}, {"avx2", asm.F32, 100, 17, false},
+		{"hopper-go", asm.F32, 100, 3, false},
+	} {
+		k := asm.Named(tc.kernel)
+		if got, want := Lies(k, tc.elem, tc.rows, tc.cols), tc.want && k.Mul != nil; got != want {
+			t.Errorf("%+v: %v", tc, got)
+		}
+	}
+}
