@@ -15,7 +15,7 @@ func TestSpans(t *testing.T) {
 	im2col := &tile.Im2col{
 		PixelBoxLowerCorner: []int32{1, 0}, PixelBoxUpperCorner: []int32{0, -1}, ChannelsPerPixel: 32, PixelsPerColumn: 9,
 	}
-	for _, box := range [][]uint32{{64, 5}, {32, 7}, {16, 9, 2}, nil} {
+	for _, box := range [][]uint32{{64}, {64, 5}, {32, 7}, {16, 9, 2}, nil} {
 		for s := range tile.Swizzle(4) {
 			cfg := tile.Config{
 				DataType: tile.Uint8, Swizzle: s, Box: box,

@@ -155,7 +155,8 @@ func (m *TensorMap) GlobalSpans(coord []int32, writes bool, f func(b []byte)) {
 			f(m.cfg.Global[p.global : p.global+p.rows*n])
 			return
 		}
-		for at := p.global; at < p.global+p.rows*stride; at += stride {
+		for i := range p.rows { // stride is 0 of a vector
+			at := p.global + i*stride
 			f(m.cfg.Global[at:min(at+n, len(m.cfg.Global))])
 		}
 	})
