@@ -1,14 +1,14 @@
 package sm
 
-import "maps"
+import "slices"
 
 // abroad is what agents of one cluster know of others, in clocks of those, by their numbers: what these had told by a
 // ThreadFence of ScopeDevice, or came to grid.sync with. It does not change once others have it; nil is nothing.
-type abroad struct{ of map[int][]uint32 }
+type abroad struct{ of [][]uint32 }
 
 // ofOther returns what v knows of a component of another cluster.
 func (v *vector) ofOther(cluster int, component uint32) uint32 {
-	if v == nil || v.abroad == nil {
+	if v == nil || v.abroad == nil || cluster >= len(v.abroad.of) {
 		return 0
 	}
 	return (&vector{at: v.abroad.of[cluster]}).of(component)
@@ -25,27 +25,55 @@ func (a *abroad) join(b *abroad) *abroad {
 	if len(a.of) < len(b.of) {
 		a, b = b, a
 	}
-	for cluster, at := range b.of {
-		a = a.with(cluster, at)
+	less, more := false, len(a.of) > len(b.of) // a than b
+	for i, at := range b.of {
+		less = less || !covers(a.of[i], at)
+		more = more || !covers(at, a.of[i])
 	}
-	return a
+	switch {
+	case !less:
+		return a
+	case !more:
+		return b
+	}
+	both := &abroad{slices.Clone(a.of)}
+	for i, at := range b.of {
+		if !covers(at, both.of[i]) {
+			at = join(&vector{at: both.of[i]}, &vector{at: at}).at
+		}
+		both.of[i] = at
+	}
+	return both
+}
+
+// covers reports whether one clock knows all that another does. Mostly they are the same.
+func covers(a, b []uint32) bool {
+	switch {
+	case len(a) < len(b):
+		return false
+	case len(b) == 0 || &a[0] == &b[0]:
+		return true
+	}
+	for i, n := range b {
+		if a[i] < n {
+			return false
+		}
+	}
+	return true
 }
 
 // with returns a with what is known of a cluster, a itself if that is nothing new.
 func (a *abroad) with(cluster int, at []uint32) *abroad {
-	var of map[int][]uint32
+	var of [][]uint32
 	if a != nil {
 		of = a.of
 	}
-	was := of[cluster]
-	v := join(&vector{at: was}, &vector{at: at})
-	if len(v.at) == len(was) && (len(was) == 0 || &v.at[0] == &was[0]) {
+	if cluster < len(of) && covers(of[cluster], at) {
 		return a
 	}
-	if of = maps.Clone(of); of == nil {
-		of = map[int][]uint32{}
-	}
-	of[cluster] = v.at
+	of = append(make([][]uint32, 0, max(len(of), cluster+1)), of...)
+	of = of[:cap(of)]
+	of[cluster] = join(&vector{at: of[cluster]}, &vector{at: at}).at
 	return &abroad{of}
 }
 
@@ -70,12 +98,15 @@ func (l *launch) gather() {
 		return
 	}
 	var f forum
-	for _, c := range l.all {
-		for i := range f.known {
+	for i := range f.known {
+		own := &abroad{make([][]uint32, l.clusters+1)}
+		for _, c := range l.all {
 			if v := c.grid.told.coming[i].vector(); v != nil {
-				f.known[i] = f.known[i].join(v.abroad).with(c.order.cluster, v.at)
+				f.known[i] = f.known[i].join(v.abroad)
+				own.of[c.order.cluster] = v.at
 			}
 		}
+		f.known[i] = f.known[i].join(own)
 	}
 	for _, c := range l.all {
 		for i := range f.known {

@@ -364,17 +364,18 @@ func (s *shadow) prune(h *history, readers, number uint32) (pruned uint32, n int
 	type counted struct {
 		in        int
 		component uint32
+		kind      manner
 	}
 	var keep []uint32
-	latest := map[counted]bool{}
+	latest := map[counted]uint32{} // their counts
 	for last := uint32(0); readers != nobody; {
 		last, readers = s.split(readers)
 		r := s.events[last]
-		by := counted{r.in, r.component}
-		if s.superseded(h, last, number) || r.manner&combines == 0 && latest[by] {
+		by := counted{r.in, r.component, r.manner.kind()}
+		if n, later := latest[by]; later && r.count <= n || s.superseded(h, last, number) {
 			continue
 		}
-		latest[by] = r.manner&combines == 0
+		latest[by] = max(latest[by], r.count)
 		keep = append(keep, last)
 	}
 	for i, last := range slices.Backward(keep) {
