@@ -142,7 +142,7 @@ func TestSpinBesideGridSync(t *testing.T) {
 				}
 				t.GridSync()
 			})
-		}), sm.RuleDeadlock, "all 1 agents wait")
+		}), sm.RuleDeadlock, "all 3 agents wait", "element 0 of x to change from 0", "waits for bar phase 0")
 	}
 }
 

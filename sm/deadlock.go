@@ -40,9 +40,8 @@ func (c *cluster) rest() {
 	l := c.launch
 	race.Release(unsafe.Pointer(c))
 	race.Release(unsafe.Pointer(l))
-	if c.count(-1) == 0 && !l.stopped() && c.dead() {
-		race.Acquire(unsafe.Pointer(c))
-		l.deadlock(c)
+	if c.count(-1) == 0 && !l.stopped() {
+		c.end()
 	}
 	l.rest()
 }
@@ -58,32 +57,50 @@ func (l *launch) rest() {
 // deadlocked is far below what runners and copies that still come count.
 const deadlocked = -1 << 40
 
-// dead reports whether nobody can go on, grid.sync or not.
-func (c *cluster) dead() bool {
-	return !c.grid.awaited() && c.looked() && c.active.CompareAndSwap(0, deadlocked)
+// end stops the launch if nobody of the cluster can go on, grid.sync or not. Who dozes may go on for what another has
+// changed who dozes, in any cluster.
+func (c *cluster) end() {
+	l := c.launch
+	switch looked, doze := c.looked(); {
+	case c.grid.awaited() || !looked:
+	case !doze:
+		if c.active.CompareAndSwap(0, deadlocked) {
+			race.Acquire(unsafe.Pointer(c))
+			l.deadlock(c)
+		}
+	case l.looked() && l.active.CompareAndSwap(0, deadlocked):
+		race.Acquire(unsafe.Pointer(l))
+		l.deadlock(l.all...)
+	}
 }
 
 // dead reports whether nobody can go on, and some wait for grid.sync.
 func (l *launch) dead() bool {
 	return l.busy() == 0 &&
 		slices.ContainsFunc(l.all, func(c *cluster) bool { return c.grid.awaited() }) &&
-		!slices.ContainsFunc(l.all, func(c *cluster) bool { return !c.looked() }) &&
-		l.active.CompareAndSwap(0, deadlocked)
+		l.looked() && l.active.CompareAndSwap(0, deadlocked)
 }
 
-// looked reports whether those that doze have looked again since the last of the others, in any cluster, has come to
-// its end or to a wait: they may see what it has done in global memory.
-func (c *cluster) looked() bool {
+// looked reports whether those that doze in all clusters have looked again.
+func (l *launch) looked() bool {
+	return !slices.ContainsFunc(l.all, func(c *cluster) bool { looked, _ := c.looked(); return !looked })
+}
+
+// looked reports whether those that doze, if any do, have looked again since the last of the others, in any cluster,
+// has come to its end or to a wait: they may see what it has done in global memory.
+func (c *cluster) looked() (looked, doze bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	race.Hide()
 	defer race.Show()
 	for r := range c.runners {
-		if r.dozing.Load() && (c.launch.active.Load() > 0 || r.looked.Load() != c.changes()) {
-			return false
+		if r.dozing.Load() {
+			if doze = true; c.launch.active.Load() > 0 || r.looked.Load() != c.changes() {
+				return false, true
+			}
 		}
 	}
-	return true
+	return true, doze
 }
 
 // resume counts r, which has dozed, as active again. It does not return if a deadlock has been found.
