@@ -243,10 +243,14 @@ type look struct {
 	value uint64
 }
 
+// glances are the last looks that found something else than before: as many as the lanes of a warp take at flags and
+// values.
+type glances [64]look
+
 // again reports whether the agent has found that already, where it looked last.
 func (r *runner) again(l look) bool {
 	if r.glances == nil {
-		r.glances = new([4]look)
+		r.glances = new(glances)
 	}
 	if slices.Contains(r.glances[:], l) {
 		return true

@@ -50,7 +50,7 @@ type runner struct {
 	result   int       // of a reduction by barrier.sync
 	exchange *exchange // in an operation of its warp, nil before the first
 	polls    int       // tries in a row that found nothing changed
-	glances  *[4]look  // what atomics have found last, nil before the first
+	glances  *glances  // what atomics have found last, nil before the first
 	progress int64     // of the cluster, at the last of them
 	since    time.Time
 }
