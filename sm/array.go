@@ -119,7 +119,7 @@ func (a *Array[T]) shared(what string) {
 // memory.
 func SharedRank(r Region) int {
 	of := r.region()
-	if of.cta == nil {
+	if of.memory == nil || of.cta == nil {
 		panic(fmt.Sprintf("sm: SharedRank of %s, which lies in global memory", of.decl.name()))
 	}
 	return of.cta.rank
@@ -181,8 +181,11 @@ func (a *Array[T]) touch(g *agent, op string, i, n int, how manner) {
 		}
 		g.fail(rule, "%s of %s, which has %d", numbers(i, i+n-1), a.decl.name(), a.n)
 	}
-	if !a.inGlobal() {
+	switch {
+	case !a.inGlobal():
 		g.reach(a.cta)
+	case a.memory.launch != g.cta.launch:
+		g.fail(RuleGlobal, "%s is of a launch before: a CTA declares what it accesses", a.decl.name())
 	}
 	size := sizeof[T]()
 	if g.cta.banks != nil && g.cta == a.memory.cta && how&combines == 0 && (n == 1 || g.lanes == 1) {

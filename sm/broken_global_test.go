@@ -21,6 +21,10 @@ func globalTwins() []twin {
 	if err != nil {
 		panic(err)
 	}
+	vector, err := sm.NewTensorMap(data, tile.Config{Dims: []uint64{64}, Box: []uint32{16}})
+	if err != nil {
+		panic(err)
+	}
 	// passed is a message of CTA 0 to CTA 1: write, release, acquire, read.
 	passed := func(write, release, acquire, read func(t *sm.Thread, x *sm.Array[int32])) sm.Kernel {
 		return func(b *sm.Block) {
@@ -137,7 +141,57 @@ func globalTwins() []twin {
 			}
 		},
 		rule: sm.RuleDeadlock,
-		want: []string{"waits for element ", " of full to change from 0", "waits for", "__syncthreads"},
+		want: []string{
+			"all 6 agents wait", "__syncthreads",
+			"CTA (0,0,0) thread 0    at", "waits for element 1 of full to change from 0",
+			"CTA (1,0,0) thread 0    at", "waits for element 0 of full to change from 0",
+		},
+	}, {
+		name: "many flags that nobody sets, by turns", cfg: grid("census", 2, 1),
+		kernel: func(broken bool) sm.Kernel {
+			return func(b *sm.Block) {
+				full := sm.Recast[uint32](sm.Global(b, data))
+				b.Threads(func(t *sm.Thread) {
+					if b.Idx.X == 0 && !broken {
+						for i := range 32 {
+							sm.AtomicStore(t, full.At(i), 1)
+						}
+					}
+					for missing := 32 * b.Idx.X; missing > 0; {
+						missing = 0
+						for i := range 32 {
+							if sm.AtomicLoad(t, full.At(i)) == 0 {
+								missing++
+							}
+						}
+					}
+				})
+			}
+		},
+		rule: sm.RuleDeadlock,
+		want: []string{"CTA (1,0,0)", "waits for element ", " to change from 0"},
+	}, {
+		name: "parts of an array, declared on one line", cfg: func() sm.Config {
+			cfg := grid("parts", 4, 1)
+			cfg.Resident = 1
+			return cfg
+		}(), order: true,
+		kernel: func(broken bool) sm.Kernel {
+			return func(b *sm.Block) {
+				at := 16 * (b.Idx.X / 2)
+				head, pair := sm.Global(b, flag[:1]), sm.Global(b, data[at:at+16])
+				b.Threads(func(t *sm.Thread) {
+					sm.AtomicAdd(t, head, 1)
+					if broken && b.Idx.X >= 2 {
+						pair.Store(t, 3, 1)
+					} else {
+						pair.Store(t, b.Idx.X, 1)
+					}
+				})
+			}
+		},
+		rule: sm.RuleRace,
+		want: []string{"element 3 of pair: not ordered after the Store by thread 0 of CTA (2,0,0) at"},
 	}, {
 		name: "a flag of a CTA that has yet to begin", cfg: func() sm.Config {
 			cfg := grid("crowded", 3, 1)
@@ -240,8 +294,53 @@ func globalTwins() []twin {
 		rule: sm.RuleRace,
 		want: []string{
 			"element 35 of x: not ordered after the StoreTensor by thread 0 of CTA (0,0,0) at",
-			"thread 0 of CTA (1,0,0) knows of no WaitGroup that covers it",
+			"thread 0 of CTA (1,0,0) knows of no WaitGroup that covers it, by GridSync (or, around a flag that is an atomic, " +
+				"ThreadFence of ScopeDevice on both sides)",
 		},
+	}, {
+		name: "a vector by the TMA", cfg: grid("flat", 2, 1), order: true,
+		kernel: func(broken bool) sm.Kernel {
+			return func(b *sm.Block) {
+				row, x := sm.Shared[int32](b, 16, 128), sm.Global(b, data)
+				_ = x
+				b.Threads(func(t *sm.Thread) {
+					row.Write(t, 0, ramp(16))
+					t.FenceProxyAsync()
+					if broken {
+						t.StoreTensor(vector, row, 16)
+					} else {
+						t.StoreTensor(vector, row, 16*b.Idx.X)
+					}
+					t.CommitGroup()
+					t.WaitGroup(0)
+				})
+			}
+		},
+		rule: sm.RuleRace,
+		want: []string{"StoreTensor: elements 16 to 31 of x: not ordered after the StoreTensor by thread 0 of CTA ("},
+	}, {
+		name: "a reduction by the TMA into what threads have stored", cfg: together("tally", 2, 1), order: true,
+		kernel: func(broken bool) sm.Kernel {
+			return func(b *sm.Block) {
+				x, row := sm.Global(b, data), sm.Shared[int32](b, 16, 128)
+				b.Threads(func(t *sm.Thread) {
+					row.Write(t, 0, ramp(16))
+					t.FenceProxyAsync()
+					if b.Idx.X == 0 {
+						x.Write(t, 0, make([]int32, 16))
+						if !broken {
+							t.FenceProxyAsync()
+						}
+					}
+					t.GridSync()
+					t.ReduceTensor(tile.ReduceAdd, matrix, row, 0, 0)
+					t.CommitGroup()
+					t.WaitGroup(0)
+				})
+			}
+		},
+		rule: sm.RuleProxy,
+		want: []string{"elements 0 to 15 of x: no fence.proxy.async comes after the Write by thread 0"},
 	}, {
 		name: "a load by the TMA of what threads have stored", cfg: together("proxy", 2, 1), order: true,
 		kernel: func(broken bool) sm.Kernel {

@@ -1,6 +1,9 @@
 package sm
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // A disorder is what is wrong with an access.
 type disorder uint8
@@ -97,9 +100,12 @@ func (e *event) abroad(a *agent) bool { return e.in != 0 && e.in != a.run.histor
 
 // lacks says what would tell a that the event is over.
 func (e *event) lacks(a *agent) string {
-	who, covers := a.inCluster(), "covers it"
+	who, covers, by := a.inCluster(), "covers it", ""
+	tells := "barrier (or, around a flag that is an atomic, ThreadFence on both sides)"
 	if e.abroad(a) {
 		who = fmt.Sprintf("%v of CTA %v", a, a.cta.idx)
+		tells = "GridSync (or, around a flag that is an atomic, ThreadFence of ScopeDevice on both sides)"
+		by = ", by " + tells
 	}
 	if e.of != nil && e.count > e.of.closed {
 		covers += ", and no CommitGroup has come after it"
@@ -109,23 +115,16 @@ func (e *event) lacks(a *agent) string {
 		return fmt.Sprintf(", bytes of which come behind the phase that they were to complete, in %s phase %d: "+
 			"fewer bytes were expected of it (expect_tx) than come", e.bar.nameFor(a), e.phase)
 	case e.bar != nil:
-		return fmt.Sprintf(", which completes %s phase %d: %s does not know that the phase is over",
-			e.bar.nameFor(a), e.phase, who)
+		return fmt.Sprintf(", which completes %s phase %d: %s does not know that the phase is over%s",
+			e.bar.nameFor(a), e.phase, who, by)
 	case e.manner&sourced != 0:
 		return fmt.Sprintf(": %s knows of no WaitGroupRead or WaitGroup that %s", who, covers)
-	case e.manner&products != 0:
-		return fmt.Sprintf(": %s knows of no WaitGroup that %s", who, covers)
-	case e.manner&stored != 0:
-		return fmt.Sprintf(": %s knows of no WaitGroup that %s", who, covers)
+	case e.manner&(products|stored) != 0:
+		return fmt.Sprintf(": %s knows of no WaitGroup that %s%s", who, covers, by)
 	case e.of != nil:
-		return fmt.Sprintf(": %s knows of no WaitAll, WaitAsync or phase with ArriveAsync that covers it", who)
+		return fmt.Sprintf(": %s knows of no WaitAll, WaitAsync or phase with ArriveAsync that covers it%s", who, by)
 	}
-	if e.abroad(a) {
-		return fmt.Sprintf(": %s does not know of it, there being no GridSync (or, around a flag that is an atomic, "+
-			"ThreadFence of ScopeDevice on both sides)", who)
-	}
-	return fmt.Sprintf(": %s does not know of it, there being no barrier (or, around a flag that is an "+
-		"atomic, ThreadFence on both sides)", who)
+	return fmt.Sprintf(": %s does not know of it, there being no %s", who, tells)
 }
 
 // where says what the kernel calls the bytes from to end-1 of m, for a.
@@ -134,13 +133,17 @@ func (m *memory) where(a *agent, from, end int) string {
 	if m.cta != nil && a.cta != m.cta {
 		of = fmt.Sprintf(" of CTA %v", m.cta.idx)
 	}
+	if m.cta == nil {
+		for _, d := range slices.Backward(m.tracked.names) {
+			if text := d.elements(from, end); text != "" {
+				return text
+			}
+		}
+	}
 	for d := m.declared; d != nil; d = d.before {
 		if text := d.elements(from, end); text != "" {
 			return text + of
 		}
-	}
-	if m.cta == nil {
-		return fmt.Sprintf("bytes %#x to %#x of global memory", from, end-1)
 	}
 	return fmt.Sprintf("bytes %d to %d of shared memory%s", from, end-1, of)
 }

@@ -25,6 +25,11 @@ func (m manner) kind() manner {
 	return m & (writes | combines | generic | wide)
 }
 
+// fetches reports whether it reads in the async proxy, as a reduction to global memory does.
+func (m manner) fetches() bool {
+	return m&(generic|writes) == 0 || m&(generic|combines|stored) == combines|stored
+}
+
 // together reports whether two accesses are of those that do not disturb each other (PTX 8.7.1, morally strong):
 // reductions, or atomics of one size.
 func together(e, f manner) bool { return e&f&combines != 0 && (e^f)&(generic|wide) == 0 }
@@ -221,6 +226,9 @@ func (a *agent) access(m *memory, at, n int, number uint32) {
 		}
 		var was, now cell // of the byte before
 		for i, x := range cells {
+			if x == nobody && m.cta == nil { // of no Array
+				continue
+			}
 			if i == 0 || x != was {
 				was = x
 				if disorder, with := s.judge(h, x, number); disorder > fine {
@@ -249,7 +257,7 @@ func (s *shadow) judge(h *history, x cell, number uint32) (disorder, uint32) {
 	switch {
 	case !known && !together(e.manner, w.manner):
 		return unordered, last
-	case !fenced && e.manner&(generic|writes) == 0 && w.manner&generic != 0:
+	case !fenced && e.manner.fetches() && w.manner&generic != 0:
 		return unfenced, last
 	case e.manner&products != 0 && w.layout.box != nil && w.layout.Swizzle != e.layout.Swizzle:
 		return misread, last
@@ -270,7 +278,7 @@ func (s *shadow) judge(h *history, x cell, number uint32) (disorder, uint32) {
 			return unordered, by
 		case last == nobody:
 			return unwritten, by
-		case !fenced && e.manner&(generic|writes) == 0 && r.manner&generic != 0:
+		case !fenced && e.manner.fetches() && r.manner&generic != 0 && r.manner&writes != 0:
 			return unfenced, by
 		}
 	}

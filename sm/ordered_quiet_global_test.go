@@ -1,6 +1,8 @@
 package sm_test
 
 import (
+	"sync/atomic"
+
 	"example.com/leafhopper/sm"
 	"example.com/leafhopper/tile"
 )
@@ -9,7 +11,8 @@ import (
 func quietGlobals() []quiet {
 	const n = 64
 	words, sums, flags := make([]uint64, 16), make([]int32, n), make([]uint32, 16)
-	reset := func() { clear(words); clear(sums); clear(flags) }
+	sent := new(atomic.Int32)
+	reset := func() { clear(words); clear(sums); clear(flags); sent.Store(0) }
 	grid := func(clusters, threads int) sm.Config {
 		return sm.Config{Grid: sm.Dim3{X: clusters}, Block: sm.Dim3{X: threads}, Reset: reset}
 	}
@@ -179,6 +182,21 @@ func quietGlobals() []quiet {
 				t.SyncThreads()
 				sm.MemcpyAsync(t, row.Slice(4*t.Rank(), 4*t.Rank()+4), sums[4*t.Rank():4*t.Rank()+4], nil)
 				t.WaitAll()
+			})
+		}},
+		{"what lies beside an array, and is ordered by what nobody sees", grid(4, 1), func(b *sm.Block) {
+			sm.Global(b, sums[:16])
+			row := sm.Shared[int32](b, 16, 128)
+			b.Threads(func(t *sm.Thread) {
+				row.Write(t, 0, ramp(16))
+				t.FenceProxyAsync()
+				for sent.Load() != int32(b.Idx.X) {
+					t.SyncWarp()
+				}
+				sm.StoreBulk(t, sums[16:32], row)
+				t.CommitGroup()
+				t.WaitGroup(0)
+				sent.Add(1)
 			})
 		}},
 		{"sums of all CTAs by the TMA", grid(5, 1), func(b *sm.Block) {

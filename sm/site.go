@@ -176,6 +176,9 @@ var names sync.Map
 // name returns the variable that the kernel keeps the result in, which its source
 // tells, or what and where it is.
 func (d *declaration) name() string {
+	if d == nil {
+		return "the zero Array"
+	}
 	if name, ok := names.Load(d.site); ok {
 		return name.(string)
 	}
@@ -195,7 +198,7 @@ func (d *declaration) find() string {
 			nth++
 		}
 	}
-	if name := assigned(f.File, f.Line, d.call, nth); name != "" {
+	if name := assigned(f.File, f.Line, d.call, nth); name != "" && name != "_" {
 		return name
 	}
 	if f.File == "" {
