@@ -143,8 +143,8 @@ func globalTwins() []twin {
 		rule: sm.RuleDeadlock,
 		want: []string{
 			"all 6 agents wait", "__syncthreads",
-			"CTA (0,0,0) thread 0    at", "waits for element 1 of full to change from 0",
-			"CTA (1,0,0) thread 0    at", "waits for element 0 of full to change from 0",
+			"CTA (0,0,0) thread 0 ", "waits for element 1 of full to change from 0",
+			"CTA (1,0,0) thread 0 ", "waits for element 0 of full to change from 0",
 		},
 	}, {
 		name: "many flags that nobody sets, by turns", cfg: grid("census", 2, 1),

@@ -165,8 +165,11 @@ func (l *launch) deadlock(clusters ...*cluster) {
 // looks reports whether r loops over an atomic.
 func (r *runner) looks() bool { _, ok := r.waits.(unchanged); return ok }
 
-// report describes what runners, sorted, wait for: those that wait for the same at the same place together, those for
-// grid.sync of several CTAs.
+// mostApart is how many CTAs that wait alike have lines of their own.
+const mostApart = maxCluster
+
+// report describes what runners, sorted, wait for: those that wait for the same at the same place together, and alike
+// in several CTAs for grid.sync, or if there are many.
 func report(waiting []*runner) (waits []Wait) {
 	type wait struct {
 		cta    *cta
@@ -184,14 +187,18 @@ func report(waiting []*runner) (waits []Wait) {
 		}
 		alike[w] = append(alike[w], r)
 	}
-	others := map[Wait]int{} // CTAs that wait for grid.sync alike
+	others := map[Wait]int{} // CTAs that wait alike
+	ctas := map[*cta]bool{}
+	for _, r := range waiting {
+		ctas[r.cta] = true
+	}
 	for _, w := range order {
 		verb := "waits"
 		if len(alike[w]) > 1 {
 			verb = "wait"
 		}
 		wait := Wait{CTA: w.cta.idx, Agents: called(alike[w]), Site: w.at, For: verb + " for " + w.on.missing(w.target)}
-		if w.on == waitable(&w.cta.cluster.grid) {
+		if w.on == waitable(&w.cta.cluster.grid) || len(ctas) > mostApart {
 			key := wait
 			key.CTA = Dim3{}
 			if others[key]++; others[key] > 1 {

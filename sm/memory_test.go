@@ -85,6 +85,34 @@ func TestGlobalMany(t *testing.T) {
 	})
 }
 
+// TestGlobalDeadlockOfMany: a grid barrier to which one CTA does not come has one line for all that wait alike.
+func TestGlobalDeadlockOfMany(t *testing.T) {
+	t.Parallel()
+	const ctas = 40
+	count := make([]uint32, 1)
+	for _, m := range modes[:2] {
+		cfg := in(m, sm.Config{
+			Grid: sm.Dim3{X: ctas}, Block: sm.Dim3{X: 3}, Resident: ctas, Reset: func() { clear(count) },
+		})
+		f := fault(t, launch(t, cfg, func(b *sm.Block) {
+			arrived := sm.Global(b, count)
+			b.Threads(func(t *sm.Thread) {
+				if t.Rank() == 0 && b.Idx.X > 0 {
+					sm.AtomicAdd(t, arrived, 1)
+					for sm.AtomicLoad(t, arrived) < ctas {
+					}
+				}
+				t.SyncThreads()
+			})
+		}))
+		contains(t, f, "117 of 120 agents wait", "CTA (1,0,0)", "thread 0 and those of 38 CTAs more",
+			"waits for element 0 of arrived to change from 39")
+		if n := len(f.Waits); n > 3 { // of SyncThreads with one or the other thread the last
+			t.Errorf("%s: %d lines, want 3 at most", mode(m), n)
+		}
+	}
+}
+
 // TestGlobalElsewhere: an array of a launch before, or none.
 func TestGlobalElsewhere(t *testing.T) {
 	t.Parallel()
