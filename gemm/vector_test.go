@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/x448/float16"
@@ -72,10 +73,10 @@ func testFewColumns[O gemm.Output, I gemm.Element](t *testing.T) {
 		if k.StreamRows(typeOf[I](), true) == 0 || k.Supported() != nil || slowKernel(k.Name) {
 			continue
 		}
-		turned := 0
+		turned, shared := 0, 0
 		for i, tc := range []struct{ m, n, k int }{
 			{1024, 2, 256}, {1030, 3, 513}, {333, 4, 1100}, {521, 8, 1031}, {2100, 16, 520}, {900, 7, 300},
-			{700, 13, 900}, {128, 16, 300},
+			{700, 13, 900}, {16, 2, 17000}, {128, 16, 300},
 		} {
 			s := size(tc.m, tc.n, tc.k)
 			s.seed, s.ta, s.tb, s.tc = uint64(i), i%4 == 2, i%3 == 1, i%5 == 3
@@ -103,6 +104,9 @@ func testFewColumns[O gemm.Output, I gemm.Element](t *testing.T) {
 					if routes[packed] = st.Route; st.Route == "columns" { // as so many rows never are
 						turned++
 					}
+					if strings.Contains(st.Plan.String(), "ranges") {
+						shared++
+					}
 					o.free()
 				}
 				if routes[0] != routes[1] && s.n <= k.NR && !s.tc { // C' = B'·A' is one already if B is no Packed
@@ -113,6 +117,9 @@ func testFewColumns[O gemm.Output, I gemm.Element](t *testing.T) {
 		}
 		if k.ISA != "Go" && turned == 0 {
 			t.Errorf("%s: the transpose of none is computed", k.Name)
+		}
+		if k.ISA != "Go" && shared == 0 && k.NR >= 16 { // or there is a tile for each of two
+			t.Errorf("%s: the transpose of none has its K shared", k.Name)
 		}
 	}
 }
