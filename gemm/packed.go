@@ -24,8 +24,8 @@ func (p *Packed[T]) operand(T) {}
 // A Packed is immutable and may be used by several goroutines at once; B may change after it was packed. Its memory
 // is Size bytes. With the rows of B rounded up to the step of the kernel and the columns to its NR, an element takes
 // as much as in B, and in Hopper's arithmetic 5 or 6 bytes. A single column is kept as it is, and so are, in native
-// arithmetic, up to 8 with at least 4,096 rows for each of them, or 8,192 of bfloat16 and fp8. Other columns of at least
-// 256 bfloat16, up to 16, lie beside panels of pairs, too.
+// arithmetic, up to 8 with at least 4,096 rows for each of them, or 8,192 of bfloat16 and fp8. Other columns of at
+// least 256 bfloat16, up to 16, lie beside panels of pairs, too.
 type Packed[T Element] struct {
 	b view // whose kernel is nil in a zero Packed
 }

@@ -41,8 +41,8 @@ func (v *view) lie() {
 	}
 }
 
-// hold gives v memory of n bytes for [stage of K][stored panel] and what is spread, or for the columns of B, and returns
-// those.
+// hold gives v memory of n bytes for [stage of K][stored panel] and what is spread, or for the columns of B, and
+// returns those.
 func (v *view) hold(n int) []byte {
 	v.ptr, v.len = unsafe.Pointer(unsafe.SliceData(tile.HeapSlots(n+v.spreads()))), n/v.elem.Size()
 	return v.memory()
@@ -86,8 +86,8 @@ func (v *view) fill(ctx context.Context, b *view) error {
 	return err
 }
 
-// spreads returns the bytes of the few columns that v has behind a panel of pairs, too, which is mostly padding: where A
-// is tall they are rows by the transpose of A.
+// spreads returns the bytes of the few columns that v has behind a panel of pairs, too, which is mostly padding: where
+// A is tall they are rows by the transpose of A.
 func (v *view) spreads() int {
 	k := v.kernel
 	if v.rows < plan.TallK || v.cols > plan.FewColumns || k.Arithmetic != asm.Native || k.KPack == 1 ||

@@ -100,8 +100,8 @@ func ExampleAtomicAdd() {
 	// Output: <nil> 3 2
 }
 
-// CTAs share K and add their partial sums one after the other, by a semaphore in global memory. What if one forgets that
-// a flag orders nothing by itself?
+// CTAs share K and add their partial sums one after the other, by a semaphore in global memory. What if one forgets
+// that a flag orders nothing by itself?
 func ExampleGlobal() {
 	c, turn := make([]float32, 4), make([]uint32, 1)
 	splitK := func(scope sm.Scope) sm.Kernel {

@@ -181,8 +181,8 @@ func TestOutputWriteFails(t *testing.T) {
 	}
 }
 
-// TestUnfinished has a write, and the renaming of a file that is whole, fail: the error has the name that was asked for,
-// and nothing stays.
+// TestUnfinished has a write, and the renaming of a file that is whole, fail: the error has the name that was asked
+// for, and nothing stays.
 func TestUnfinished(t *testing.T) {
 	for _, step := range []string{"write", "rename"} {
 		path := filepath.Join(t.TempDir(), "x")

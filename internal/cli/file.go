@@ -10,8 +10,8 @@ import (
 )
 
 // A File is one that a flag names, and that is opened before there is anything to write to it: a name that cannot be
-// written is told then. What was in it stays until the first write. A new file goes again without one, or if one fails. It
-// remembers the first error of its writes, as packages such as pprof drop them.
+// written is told then. What was in it stays until the first write. A new file goes again without one, or if one fails.
+// It remembers the first error of its writes, as packages such as pprof drop them.
 type File struct {
 	file    io.WriteCloser
 	created string // its name, behind links, if it was not there

@@ -56,8 +56,8 @@ func (q *Problem) readsFast() bool {
 	return q.Flops() <= on.unpackedSmall
 }
 
-// Lies reports whether a B of so many rows and columns of t that is packed is read as the matrix that its only panel is,
-// too: of rows as long as the panel is wide, but of no more columns than a tile.
+// Lies reports whether a B of so many rows and columns of t that is packed is read as the matrix that its only panel
+// is, too: of rows as long as the panel is wide, but of no more columns than a tile.
 func Lies(k *asm.Kernel, t asm.Type, rows, cols int) bool {
 	u := k.Unpacked(t)
 	return u != nil && cols <= min(k.NR, u.Columns) && rows*k.NR*t.Size() <= panelLies

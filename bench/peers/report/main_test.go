@@ -121,7 +121,8 @@ func TestUnwritten(t *testing.T) {
 	for _, args := range [][]string{{"-h"}, files(t, map[string]string{"x-1-2.csv": "x,f32,1,1,1,1,1\n"})} {
 		var said strings.Builder
 		status := cli.Status("report", run(args, w), &said)
-		if want := "report: writing the result: io: read/write on closed pipe\n"; status != cli.Usage || said.String() != want {
+		const want = "report: writing the result: io: read/write on closed pipe\n"
+		if status != cli.Usage || said.String() != want {
 			t.Errorf("%q: status %d, said %q", args, status, &said)
 		}
 	}
