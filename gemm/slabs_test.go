@@ -129,7 +129,7 @@ func TestSlabsSums(t *testing.T) {
 
 func testSlabsSums[O gemm.Output, I gemm.Element](t *testing.T) {
 	processors(t, 2)
-	defer gemm.PretendL2(8 << 20)()
+	defer gemm.PretendL2(16 << 20)() // of which A takes a part
 	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
 		if k.Edge() == nil || !k.InRows(typeOf[I]()) {
 			t.Skip("A has to be packed, or C to be stored, in whole tiles")

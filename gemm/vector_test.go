@@ -73,7 +73,7 @@ func testFewColumns[O gemm.Output, I gemm.Element](t *testing.T) {
 		if k.StreamRows(typeOf[I](), true) == 0 || k.Supported() != nil || slowKernel(k.Name) {
 			continue
 		}
-		turned, shared := 0, 0
+		turned, shared, waits := 0, 0, gemm.WaitsForB(k) // such a kernel has ways of its own
 		for i, tc := range []struct{ m, n, k int }{
 			{1024, 2, 256}, {1030, 3, 513}, {333, 4, 1100}, {521, 8, 1031}, {2100, 16, 520}, {900, 7, 300},
 			{700, 13, 900}, {16, 2, 17000}, {128, 16, 300},
@@ -109,7 +109,8 @@ func testFewColumns[O gemm.Output, I gemm.Element](t *testing.T) {
 					}
 					o.free()
 				}
-				if routes[0] != routes[1] && s.n <= k.NR && !s.tc { // C' = B'·A' is one already if B is no Packed
+				// C' = B'·A' is one already if B is no Packed.
+				if routes[0] != routes[1] && s.n <= k.NR && !s.tc && !waits {
 					t.Errorf("%s: %+v by %s, packed by %s", k.Name, tc, routes[0], routes[1])
 				}
 			}
@@ -118,7 +119,7 @@ func testFewColumns[O gemm.Output, I gemm.Element](t *testing.T) {
 		if k.ISA != "Go" && turned == 0 {
 			t.Errorf("%s: the transpose of none is computed", k.Name)
 		}
-		if k.ISA != "Go" && shared == 0 && k.NR >= 16 { // or there is a tile for each of two
+		if k.ISA != "Go" && shared == 0 && k.NR >= 16 && !waits { // or there is a tile for each of two
 			t.Errorf("%s: the transpose of none has its K shared", k.Name)
 		}
 	}
